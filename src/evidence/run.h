@@ -1,0 +1,124 @@
+// One measured run: first as raw as it was recorded (what --keep-logs writes and replay reads), then
+// read. Both are values; judging needs nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "evidence/engine_log.h"
+#include "evidence/machine.h"
+#include "evidence/model_file.h"
+#include "evidence/placement.h"
+
+namespace picchio {
+
+/// CPU seconds of the engine's process tree, cumulative, at a moment counted from its start.
+struct CpuSample {
+  Micros at{};
+  double cpu_seconds = 0;
+};
+
+/// What /proc told of the engine's process tree while it ran.
+struct ProcessFacts {
+  bool readable = false;                // false: nothing below could be read
+  std::vector<std::string> libraries;   // base names of mapped ggml backends and GPU driver libraries
+  std::vector<std::string> device_nodes;  // open /dev/nvidia*, /dev/dri/*, /dev/kfd, /dev/dxg
+  std::vector<std::string> processes;   // names in the tree
+};
+
+/// The engine program that was run.
+struct EngineProgram {
+  std::string path;
+  std::string name;      // "llama-completion"
+  std::string version;   // "0.7.0 (build 11669, commit Debian)" or "9430 (d48a56eff)" as printed
+  std::string build;     // "b11669"; empty when not told
+};
+
+/// One pass as recorded. `log` is stderr, whole; `line_stamps[i]` belongs to its i-th line.
+struct RawPass {
+  std::vector<std::string> argv;
+  std::string log;
+  std::vector<Micros> line_stamps;
+  std::int64_t stdout_bytes = 0;
+  std::optional<Micros> first_token;   // first byte of generated text on stdout
+  std::optional<Micros> last_token;    // last one
+  std::int64_t stdout_reads = 0;       // arrivals seen; below the token count when several came at once
+  Micros wall{};                       // start to exit
+  int exit_code = 0;                   // 128 + signal for a killed engine
+  std::vector<CpuSample> cpu;
+  std::optional<double> cached_fraction;  // of the model file in the page cache before the pass, 0 to 1
+  bool cache_dropped = false;
+  ProcessFacts process;
+  std::string prompt_prefix;
+};
+
+/// A whole run as recorded.
+struct RawRun {
+  std::string picchio_version;
+  std::string protocol = "mp1";
+  EngineProgram engine;
+  Machine machine;
+  std::optional<ModelFile> model;         // header; absent in runs kept by other tools
+  std::string model_label;                // shown name when there is no header
+  std::vector<std::string> user_args;     // after "--"
+  std::map<std::string, std::string> environment;  // the variables that steer placement
+  std::int64_t context_asked = 4096;
+  std::int64_t tokens_asked = 128;
+  std::string prompt_note;                // the prompt was shortened and why; empty: whole
+  std::vector<RawPass> passes;
+};
+
+/// The three lanes of one pass. Absent: not read. `*_abstain` says why a lane that was read does not
+/// count.
+struct Lanes {
+  std::optional<double> prefill;    // tokens per second
+  std::optional<double> decode;
+  std::optional<double> wallclock;
+  std::string prefill_abstain;
+  std::string decode_abstain;
+  std::string wallclock_abstain;
+};
+
+/// CPU work by phase, in cores kept busy.
+struct CpuUse {
+  std::optional<double> prefill_cores;
+  std::optional<double> decode_cores;
+};
+
+struct Pass {
+  EngineLog log;
+  EngineTimings timings;     // of the main model: the last perf block
+  Lanes lanes;
+  CpuUse cpu;
+  std::optional<double> load_seconds;  // engine's own load time; breakdown of the cold pass
+  std::optional<double> prefill_seconds;
+  std::optional<double> decode_seconds;
+  double wall_seconds = 0;
+  std::vector<std::string> remarks;    // clocks that disagree, fewer tokens than asked, cached prompt...
+};
+
+/// Median and range over the warm passes of one lane.
+struct LaneSummary {
+  std::optional<double> median;
+  std::optional<double> low;
+  std::optional<double> high;
+  std::string abstain;  // why not, when the lane was read and does not count
+};
+
+struct Run {
+  RawRun raw;                 // identity, machine, arguments: as recorded
+  std::vector<Pass> passes;
+  LaneSummary warm_prefill;
+  LaneSummary warm_decode;
+  LaneSummary warm_wallclock;
+  Placement placement;        // of the first pass; passes that differ stand in `disagreement`
+  std::string disagreement;   // passes whose placements differ; empty: they agree
+  std::optional<std::int64_t> context;  // what the engine really used
+  std::vector<std::string> notes;       // things a reader must know, one sentence each
+};
+
+}  // namespace picchio
