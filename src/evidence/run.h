@@ -22,12 +22,22 @@ struct CpuSample {
   double cpu_seconds = 0;
 };
 
+/// The process of this machine that listens on a loopback RPC endpoint: what it has mapped tells whether
+/// the "remote device" is a GPU at all.
+struct LocalWorker {
+  std::string endpoint;  // "127.0.0.1:50052"
+  std::string process;   // its name
+  std::vector<std::string> libraries;
+  std::vector<std::string> device_nodes;
+};
+
 /// What /proc told of the engine's process tree while it ran.
 struct ProcessFacts {
   bool readable = false;                // false: nothing below could be read
   std::vector<std::string> libraries;   // base names of mapped ggml backends and GPU driver libraries
   std::vector<std::string> device_nodes;  // open /dev/nvidia*, /dev/dri/*, /dev/kfd, /dev/dxg
   std::vector<std::string> processes;   // names in the tree
+  std::vector<LocalWorker> workers;     // for --rpc to this machine
 };
 
 /// The engine program that was run.
