@@ -1,0 +1,103 @@
+// Files, folders and where a user's things lie. Names of files are untrusted bytes: an error's text
+// holds them as they are, so it reaches a terminal only through plain().
+#pragma once
+
+#include "base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace picchio::os {
+
+/// A whole file, mapped read-only. An empty file, a folder, a pipe or a device is an error. The
+/// view lives as long as the object; a file that somebody truncates meanwhile ends the process
+/// (SIGBUS), as it does for the engine.
+class MappedFile {
+ public:
+  [[nodiscard]] static Result<MappedFile> open(const std::string& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  std::span<const std::byte> bytes_;
+};
+
+/// All bytes of a file, also of one that states no size (/proc, a pipe). One with more than `cap`
+/// bytes is an error, not a part.
+[[nodiscard]] Result<std::string> read_file(const std::string& path, std::int64_t cap);
+
+/// Same for a descriptor, until its end; `name` is for the error's text.
+[[nodiscard]] Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name);
+
+/// Writes beside `path`, flushes to the disk and renames, so that a reader sees the old file or the
+/// whole new one; the temporary file is gone after a failure. A symbolic link is followed.
+/// Something that is no regular file (/dev/stdout, a pipe) is written to directly, never replaced.
+[[nodiscard]] Result<> write_file_atomic(const std::string& path, std::string_view bytes,
+                                         unsigned mode = 0600);
+
+/// Makes a folder and its parents, 0700 like the XDG specification wants for those of a user.
+[[nodiscard]] Result<> make_dirs(const std::string& path);
+
+/// Names in a folder, sorted, without "." and "..".
+[[nodiscard]] Result<std::vector<std::string>> list_dir(const std::string& path);
+
+[[nodiscard]] Result<std::string> read_link(const std::string& path);
+
+/// The path with every link followed, or nullopt when it does not exist.
+[[nodiscard]] std::optional<std::string> real_path(const std::string& path);
+
+[[nodiscard]] bool exists(const std::string& path);
+
+/// What tells one state of a file from another.
+struct FileIdentity {
+  std::int64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+[[nodiscard]] Result<FileIdentity> file_identity(const std::string& path);
+
+/// Share of the file's pages that are in the page cache, 0 to 1. Absent where it cannot be known:
+/// since 5.2 Linux says "all" about a file that the caller neither owns nor may write, so nothing
+/// is asked then; and on other systems.
+[[nodiscard]] std::optional<double> cached_fraction(const std::string& path);
+
+/// Asks the kernel to forget the file's cached pages. A request: pages that a process has mapped or
+/// that are not yet written stay, so look at cached_fraction() afterwards.
+[[nodiscard]] Result<> drop_cache(const std::string& path);
+
+/// Absolute or relative path of a program that may be executed, found as a shell would: a name with
+/// a slash is looked at as it is, others are sought in PATH.
+[[nodiscard]] std::optional<std::string> find_on_path(const std::string& name);
+
+/// A variable of our environment; an empty one is "" and not absent.
+[[nodiscard]] std::optional<std::string> env(const char* name);
+
+/// ${XDG_CACHE_HOME:-~/.cache}/picchio, not yet made. A relative XDG_CACHE_HOME is ignored, as the
+/// specification demands. Fails when there is no home folder either.
+[[nodiscard]] Result<std::string> cache_dir();
+
+[[nodiscard]] bool is_terminal(int fd);
+
+/// Columns of the terminal, absent when it is none or tells none.
+[[nodiscard]] std::optional<int> terminal_width(int fd);
+
+/// Writes everything, also to a descriptor that somebody made non-blocking. A closed reader and a
+/// full disk are errors; SIGPIPE must be ignored for the first (Interrupts does).
+[[nodiscard]] Result<> write_all(int fd, std::string_view bytes, std::string_view name);
+
+}  // namespace picchio::os

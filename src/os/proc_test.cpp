@@ -1,0 +1,151 @@
+#include "os/proc.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+namespace picchio::os {
+namespace {
+
+std::string stat_line(int pid, const std::string& comm, char state, int parent, int utime,
+                      int stime, int cutime, int cstime) {
+  return std::to_string(pid) + " (" + comm + ") " + state + " " + std::to_string(parent) +
+         " 1 1 0 -1 4194304 100 0 0 0 " + std::to_string(utime) + " " + std::to_string(stime) +
+         " " + std::to_string(cutime) + " " + std::to_string(cstime) +
+         " 20 0 1 0 777 1000 200 0 0 0\n";
+}
+
+class Proc : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "picchio_proc_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void put(const std::string& name, const std::string& text) const {
+    const std::filesystem::path path = root_ + "/proc/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  void link(const std::string& name, const std::string& target) const {
+    const std::filesystem::path path = root_ + "/proc/" + name;
+    std::filesystem::create_directories(path.parent_path());
+    std::filesystem::create_symlink(target, path);
+  }
+
+  std::string root_;
+};
+
+TEST(ProcStat, NamesThatLookLikeFields) {
+  struct Case {
+    const char* comm;
+  };
+  for (const Case& c : {Case{"sh"}, Case{"a) S 1 (b"}, Case{"x y"}, Case{"((("}, Case{")))"},
+                        Case{""}, Case{"line\nend"}}) {
+    const auto stat = parse_proc_stat(stat_line(42, c.comm, 'R', 7, 1, 2, 4, 8));
+    ASSERT_TRUE(stat) << c.comm;
+    EXPECT_EQ(stat->pid, 42);
+    EXPECT_EQ(stat->comm, c.comm);
+    EXPECT_EQ(stat->state, 'R');
+    EXPECT_EQ(stat->parent, 7);
+    EXPECT_EQ(stat->own_ticks, 3);
+    EXPECT_EQ(stat->children_ticks, 12);
+    EXPECT_EQ(stat->start_ticks, 777);
+  }
+}
+
+TEST(ProcStat, WhatIsNoStatLine) {
+  for (const char* text : {"", "42", "42 (sh", "42 (sh)", "42 (sh) R 7 1 1", ") 42 (sh R 7",
+                           "x (sh) R 7 1 1 0 -1 4 1 0 0 0 1 2 4 8 20 0 1 0 777 1 1",
+                           "4 (sh) R 7 1 1 0 -1 4 1 0 0 0 a 2 4 8 20 0 1 0 777 1 1"}) {
+    EXPECT_FALSE(parse_proc_stat(text)) << text;
+  }
+}
+
+TEST_F(Proc, TreeAndItsCpuTimeFromChildrenLists) {
+  put("10/stat", stat_line(10, "sh", 'S', 1, 1, 1, 100, 0));
+  put("10/task/10/children", "11 ");
+  put("10/task/12/children", "13 \n");  // forked by another thread
+  put("11/stat", stat_line(11, "llama-server", 'R', 10, 200, 50, 0, 0));
+  put("11/task/11/children", "");
+  put("13/stat", stat_line(13, "gone", 'R', 10, 0, 0, 0, 50));
+  put("99/stat", stat_line(99, "stranger", 'R', 1, 9999, 0, 0, 0));
+  EXPECT_EQ(process_tree(root_, 10), (std::vector{10, 11, 13}));
+  const double per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  EXPECT_EQ(cpu_seconds_of_tree(root_, 10), 402 / per_second);
+  EXPECT_EQ(cpu_seconds_of_tree(root_, 11), 250 / per_second);
+}
+
+TEST_F(Proc, TreeFromParentsWhereTheKernelListsNoChildren) {
+  put("10/stat", stat_line(10, "sh", 'S', 1, 1, 0, 0, 0));
+  put("30/stat", stat_line(30, "sh", 'S', 40, 4, 0, 0, 0));  // a child with a lower number
+  put("40/stat", stat_line(40, "x) R 1 (", 'S', 10, 2, 0, 0, 0));
+  put("50/stat", stat_line(50, "other", 'S', 1, 500, 0, 0, 0));
+  put("cpuinfo", "");
+  EXPECT_EQ(process_tree(root_, 10), (std::vector{10, 40, 30}));
+  EXPECT_EQ(all_processes(root_), (std::vector{10, 30, 40, 50}));
+}
+
+TEST_F(Proc, AProcessThatIsGoneIsAbsent) {
+  put("cpuinfo", "");
+  EXPECT_TRUE(process_tree(root_, 10).empty());
+  EXPECT_EQ(cpu_seconds_of_tree(root_, 10), std::nullopt);
+  EXPECT_EQ(mapped_files(root_, 10), std::nullopt);
+  EXPECT_EQ(open_files(root_, 10), std::nullopt);
+  EXPECT_EQ(comm_of(root_, 10), std::nullopt);
+  EXPECT_EQ(all_processes(root_ + "/none"), std::nullopt);
+}
+
+TEST_F(Proc, MappedFilesOnceEach) {
+  put("10/maps",
+      "55d0-55d1 r--p 00000000 fe:00 12   /opt/my engine/libggml-cuda.so\n"
+      "55d1-55d2 r-xp 00001000 fe:00 12   /opt/my engine/libggml-cuda.so\n"
+      "7f00-7f01 rw-p 00000000 00:00 0 \n"
+      "7f01-7f02 r--p 00000000 fe:00 13   /usr/lib/libcuda.so.1 (deleted)\n"
+      "7f02-7f03 r--p 00000000 fe:00 14   /tmp/odd\\012name.so\n"
+      "7f03-7f04 rw-s 00000000 00:05 15   /dev/nvidia0\n"
+      "7ffe-7fff rw-p 00000000 00:00 0    [stack]\n"
+      "7fff-8000 r-xp 00000000 00:00 0    anon_inode:[perf_event]\n");
+  EXPECT_EQ(mapped_files(root_, 10),
+            (std::vector<std::string>{"/dev/nvidia0", "/opt/my engine/libggml-cuda.so",
+                                      "/tmp/odd\nname.so", "/usr/lib/libcuda.so.1"}));
+}
+
+TEST_F(Proc, DescriptorsWordsAndNames) {
+  link("10/fd/0", "/dev/null");
+  link("10/fd/5", "socket:[1234]");
+  put("10/comm", "llama (x) y\n");
+  put("10/cmdline", std::string("/bin/llama\0-m\0\0", 15));
+  put("10/environ", std::string("A=1\0B=\0", 7));
+  EXPECT_EQ(open_files(root_, 10), (std::vector<std::string>{"/dev/null", "socket:[1234]"}));
+  EXPECT_EQ(comm_of(root_, 10), "llama (x) y");
+  EXPECT_EQ(command_line(root_, 10), (std::vector<std::string>{"/bin/llama", "-m", ""}));
+  EXPECT_EQ(environment_of(root_, 10), (std::vector<std::string>{"A=1", "B="}));
+}
+
+TEST(ProcLive, ThisProcess) {
+  const int pid = ::getpid();
+  const auto stat = read_proc_stat("/", pid);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->parent, ::getppid());
+  const auto tree = process_tree("/", ::getppid());
+  EXPECT_NE(std::ranges::find(tree, pid), tree.end());
+  const double own = static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+  const auto seconds = cpu_seconds_of_tree("/", pid);
+  ASSERT_TRUE(seconds);
+  EXPECT_LT(*seconds, own + 5.0);
+  const auto files = mapped_files("/", pid);
+  ASSERT_TRUE(files);
+  EXPECT_TRUE(std::ranges::any_of(*files, [](const auto& f) { return f.contains("libc.so"); }));
+  EXPECT_TRUE(command_line("/", pid)->front().contains("os_test"));
+}
+
+}  // namespace
+}  // namespace picchio::os

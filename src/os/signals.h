@@ -1,0 +1,40 @@
+// The user's wish to stop, as a value that a waiting loop can poll.
+#pragma once
+
+#include "base/result.h"
+#include "os/fd.h"
+
+#include <optional>
+
+namespace picchio::os {
+
+/// While it lives: SIGINT, SIGTERM and SIGHUP are caught instead of ending the process, and SIGPIPE
+/// is ignored, so that a closed reader is an error of write(). A signal of the first three that was
+/// ignored at the start stays ignored (nohup, a shell's background job). The destructor brings the
+/// old handlers back. One at a time in a process: main owns it and hands it down.
+class Interrupts {
+ public:
+  [[nodiscard]] static Result<Interrupts> install();
+
+  Interrupts(Interrupts&&) = default;
+  Interrupts& operator=(Interrupts&&) = delete;
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+  ~Interrupts();
+
+  /// Readable from the first signal on and for ever: never read from it, and poll it no more once
+  /// caught() answers, or the loop spins.
+  [[nodiscard]] int fd() const { return read_end_.get(); }
+
+  /// The first signal that was caught.
+  [[nodiscard]] std::optional<int> caught() const;
+
+ private:
+  explicit Interrupts(UniqueFd read_end, UniqueFd write_end)
+      : read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
+
+  UniqueFd read_end_;
+  UniqueFd write_end_;
+};
+
+}  // namespace picchio::os
