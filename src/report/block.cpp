@@ -1,0 +1,213 @@
+#include "report/block.h"
+
+#include "base/text.h"
+#include "report/block_parts.h"
+#include "report/layout.h"
+#include "report/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace picchio::report {
+namespace {
+
+constexpr std::size_t kProseColumns = 64;  // the established tool wraps its verdict here
+constexpr std::size_t kHintRows = 2;       // WHY and FIX, where there is room
+
+std::string decimals(double value) {  // "0.8", "1.0", "0.0525": up to four, at least one
+  if (!std::isfinite(value) || std::abs(value) >= 1e6) return "?";
+  std::string text = fmt::format("{:.4f}", value);
+  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
+  return text;
+}
+
+std::string whole(double value) {
+  if (!std::isfinite(value) || std::abs(value) >= 1e15) return "?";
+  return fmt::format("{:.0f}", value);
+}
+
+// Cuts trailing clauses off `sentence` until `rows` lines hold it, and says whether that worked.
+bool shorten_to(std::string& sentence, std::string_view head, std::size_t rows) {
+  std::string text = sentence;
+  while (wrap(fmt::format("{}{}", head, text), kProseColumns, 2).size() > rows) {
+    const std::size_t clause = text.rfind("; ");
+    if (clause == std::string::npos) return false;
+    text = text.substr(0, clause) + ".";
+  }
+  sentence = std::move(text);
+  return true;
+}
+
+struct Ending {
+  std::string head;                    // "VERDICT: HEALTHY. "
+  std::vector<std::string> sentences;  // of the verdict, then the remarks
+  std::vector<std::string> why;        // rows, "WHY: ..."; empty for a verdict that owes none
+  std::vector<std::string> fix;
+};
+
+std::vector<std::string> prose(const Ending& ending, std::size_t count) {
+  std::string text = ending.head;
+  for (std::size_t i = 0; i < count; ++i) text += ending.sentences[i] + ' ';
+  return wrap(text, kProseColumns, 2);
+}
+
+std::vector<std::string> verdict_rows(Ending& ending, const std::string& why, std::size_t rows) {
+  const auto room = [&] { return rows - ending.why.size() - ending.fix.size(); };
+  for (std::size_t count = ending.sentences.size(); count > 0; --count) {
+    std::vector<std::string> lines = prose(ending, count);
+    if (lines.size() <= room()) return lines;
+  }
+  if (ending.sentences.empty()) return prose(ending, 0);
+  std::string& first = ending.sentences.front();
+  if (shorten_to(first, ending.head, room())) return prose(ending, 1);
+  if (ending.why.size() > 1) ending.why = wrap_to(why, kBlockColumns, 2, 1);
+  if (shorten_to(first, ending.head, room())) return prose(ending, 1);
+  return wrap_to(ending.head + first, kProseColumns, 2, room());
+}
+
+// VERDICT, WHY and FIX in `rows` lines; there are never fewer than three.
+std::vector<std::string> ending_lines(const Run& run, const Verdict& verdict, std::size_t rows) {
+  Ending ending;
+  ending.head = fmt::format("VERDICT: {}. ", name_of(verdict.state));
+  ending.sentences = sentences(plain(verdict.sentence));
+  for (const std::string& remark : remarks_of(run, verdict.sentence)) {
+    ending.sentences.push_back(as_sentence(remark));
+  }
+  // No block holds more; whatever an engine printed, laying it out stays cheap.
+  constexpr std::size_t kMostSentences = 16;
+  constexpr std::size_t kLongestSentence = kBlockColumns * kBlockRows;
+  if (ending.sentences.size() > kMostSentences) ending.sentences.resize(kMostSentences);
+  for (std::string& sentence : ending.sentences) sentence = fit(sentence, kLongestSentence);
+  const std::string why = why_of(verdict).empty() ? "" : "WHY: " + why_of(verdict);
+  const std::string fix = fix_of(verdict).empty() ? "" : "FIX: " + fix_of(verdict);
+  ending.why = wrap_to(why, kBlockColumns, 2, kHintRows);
+  ending.fix = wrap_to(fix, kBlockColumns, 2, kHintRows);
+  while (ending.why.size() + ending.fix.size() + 1 > rows) {
+    if (ending.why.size() > 1) {
+      ending.why = wrap_to(why, kBlockColumns, 2, 1);
+    } else if (ending.fix.size() > 1) {
+      ending.fix = wrap_to(fix, kBlockColumns, 2, 1);
+    } else {
+      break;
+    }
+  }
+  std::vector<std::string> lines = verdict_rows(ending, why, rows);
+  lines.insert(lines.end(), ending.why.begin(), ending.why.end());
+  lines.insert(lines.end(), ending.fix.begin(), ending.fix.end());
+  return lines;
+}
+
+// The name of the GPU for the footer: the one that did the work, else the one that could have.
+std::string footer_gpu(const Run& run) {
+  for (const DeviceAccount& device : run.placement.devices) {
+    if (device.kind != DeviceKind::hardware_gpu || device.description.empty()) continue;
+    const auto like = std::ranges::count_if(run.placement.devices, [&](const auto& other) {
+      return other.kind == device.kind && other.description == device.description;
+    });
+    return without_vendor(device.description) + (like > 1 ? fmt::format(" x{}", like) : "");
+  }
+  const MachineGpu* gpu = usable_gpu(run.raw.machine);
+  return gpu == nullptr ? "" : without_vendor(gpu->name);
+}
+
+}  // namespace
+
+std::string model_line(const Run& run) {
+  const EngineLog* log = first_log(run);
+  const Load* load = log == nullptr ? nullptr : main_load(*log);
+  std::vector<std::string> parts = {fit(model_label(run), 80)};
+  std::optional<double> parameters = load == nullptr ? std::nullopt : load->parameters;
+  std::optional<std::int64_t> size = load == nullptr ? std::nullopt : load->weight_bytes;
+  if (!parameters && run.raw.model) parameters = static_cast<double>(run.raw.model->parameters);
+  if (!size && run.raw.model) size = run.raw.model->tensor_bytes;
+  if (parameters) parts.push_back(parameters_label(*parameters));
+  if (size && *size > 0) parts.push_back(format_bytes(*size));
+  parts.push_back(fit(engine_label(run.raw.engine, log), 40));
+  std::erase(parts, "");
+  return fit(fmt::format("model    {}", fmt::join(parts, ", ")), kWideColumns);
+}
+
+std::string os_line(const Run& run) {
+  const bool timing = std::ranges::any_of(run.passes, [](const Pass& pass) {
+    return pass.lanes.decode.has_value() || pass.lanes.prefill.has_value();
+  });
+  const bool engine = run.placement.shape != Shape::unknown;
+  std::string evidence =
+      engine ? (timing ? "engine+timing" : "engine") : (timing ? "timing" : "none");
+  return "os       gpu not sampled (no meter yet); evidence: " + evidence;
+}
+
+std::string cpu_line(const Run& run) {
+  std::vector<double> cores;
+  for (const Pass& pass : run.passes) {
+    if (pass.cpu.decode_cores && std::isfinite(*pass.cpu.decode_cores)) {
+      cores.push_back(*pass.cpu.decode_cores);
+    }
+  }
+  if (cores.empty()) return "cpu      not read";
+  std::ranges::sort(cores);
+  const std::size_t middle = cores.size() / 2;
+  const double median =
+      cores.size() % 2 == 1 ? cores[middle] : (cores[middle - 1] + cores[middle]) / 2;
+  const EngineLog* log = first_log(run);
+  std::string line = fmt::format("cpu      {:.1f}", median);
+  if (run.raw.machine.logical_cores) line += fmt::format(" of {}", *run.raw.machine.logical_cores);
+  line += " cores in decode";
+  if (log != nullptr && log->threads) line += fmt::format(", {} threads", *log->threads);
+  return fit(line, kBlockColumns);
+}
+
+std::string settings_line(const EngineLog* log) {
+  const Sampling sampling = log == nullptr ? Sampling{} : log->sampling;
+  std::vector<std::string> parts;
+  if (sampling.temperature) parts.push_back("temp " + decimals(*sampling.temperature));
+  if (sampling.top_k) parts.push_back("top-k " + whole(*sampling.top_k));
+  if (sampling.top_p) parts.push_back("top-p " + decimals(*sampling.top_p));
+  if (sampling.min_p) parts.push_back("min-p " + decimals(*sampling.min_p));
+  if (sampling.seed) parts.push_back(fmt::format("seed {}", *sampling.seed));
+  if (parts.empty()) return "settings not recorded: the engine's log printed none";
+  return fit(fmt::format("settings {}", fmt::join(parts, ", ")), kBlockColumns);
+}
+
+std::string footer_line(const Run& run) {
+  const Machine& machine = run.raw.machine;
+  const std::string version = plain(run.raw.picchio_version);
+  std::string chip = fit(machine.chip.empty() ? "unknown chip" : plain(machine.chip), 50);
+  const std::string gpu = fit(footer_gpu(run), 40);
+  if (!gpu.empty() && gpu != chip) chip += " + " + gpu;
+  const std::string ram =
+      machine.ram_bytes
+          ? fmt::format("{:.0f}",
+                        std::round(static_cast<double>(*machine.ram_bytes) / 1073741824.0))
+          : "?";
+  return fit(fmt::format("-- picchio v{} {} on {}, {} GB, {}",
+                         version.empty() ? "?" : fit(version, 20), fit(plain(run.raw.protocol), 12),
+                         chip, ram, machine.os.empty() ? "unknown OS" : plain(machine.os)),
+             kWideColumns);
+}
+
+}  // namespace picchio::report
+
+namespace picchio {
+
+std::string block(const Run& run, const Verdict& verdict) {
+  const EngineLog* log = report::first_log(run);
+  std::vector<std::string> lines = {report::model_line(run),
+                                    report::gpu_line(run.placement, log, run.raw.user_args)};
+  const auto append = [&lines](const std::vector<std::string>& more) {
+    lines.insert(lines.end(), more.begin(), more.end());
+  };
+  append(report::bytes_lines(run.placement));
+  lines.push_back(report::os_line(run));
+  lines.push_back(report::cpu_line(run));
+  lines.push_back(report::settings_line(log));
+  append(report::table_lines(run));
+  append(report::cold_pass_lines(run));
+  append(report::ending_lines(run, verdict, kBlockRows - lines.size() - 1));
+  lines.push_back(report::footer_line(run));
+  return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+}  // namespace picchio

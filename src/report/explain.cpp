@@ -1,0 +1,59 @@
+#include "report/explain.h"
+
+#include "base/text.h"
+#include "report/layout.h"
+#include "report/names.h"
+
+#include <fmt/format.h>
+
+namespace picchio {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kWitnessColumns = 12;  // "allocation  "
+constexpr std::size_t kWordColumns = 10;     // "abstains  "
+
+void add_block(std::string& out, const std::string& text, std::size_t indent) {
+  for (const std::string& line : report::wrap(text, kColumns - indent, 0)) {
+    out += std::string(indent, ' ') + line + "\n";
+  }
+}
+
+void add_testimony(std::string& out, const Testimony& testimony) {
+  constexpr std::size_t kIndent = 2 + kWitnessColumns + kWordColumns;
+  const std::string_view word = testimony.word ? name_of(*testimony.word) : "abstains";
+  std::string sentence = plain(testimony.sentence);
+  if (sentence.empty()) sentence = "no reason given";
+  std::string head = fmt::format("  {:<{}}{:<{}}", name_of(testimony.witness), kWitnessColumns,
+                                 word, kWordColumns);
+  for (const std::string& line : report::wrap(sentence, kColumns - kIndent, 0)) {
+    out += head + line + "\n";
+    head.assign(kIndent, ' ');
+  }
+}
+
+void add_section(std::string& out, std::string_view title, const std::string& text) {
+  if (text.empty()) return;
+  out += fmt::format("{}\n", title);
+  add_block(out, text, 2);
+}
+
+}  // namespace
+
+std::string explain(const Run& run, const Verdict& verdict) {
+  std::string out = "witnesses\n";
+  if (verdict.testimonies.empty()) out += "  none was heard\n";
+  for (const Testimony& testimony : verdict.testimonies) add_testimony(out, testimony);
+  const std::string rule = plain(verdict.rule);
+  add_section(out, "rule that fired",
+              fmt::format("{}: {}", rule.empty() ? "none" : rule, name_of(verdict.state)));
+  add_section(out, "account of bytes", plain(run.placement.reason));
+  add_section(out, "why", report::why_of(verdict));
+  add_section(out, "fix", report::fix_of(verdict));
+  const std::vector<std::string> remarks = report::remarks_of(run, "");
+  if (!remarks.empty()) out += "remarks\n";
+  for (const std::string& remark : remarks) add_block(out, report::as_sentence(remark), 2);
+  return out;
+}
+
+}  // namespace picchio

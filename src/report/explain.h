@@ -1,0 +1,16 @@
+// The reasoning behind a verdict, for --explain.
+#pragma once
+
+#include "evidence/run.h"
+#include "evidence/verdict.h"
+
+#include <string>
+
+namespace picchio {
+
+/// Plain ASCII, at most 80 columns, as many lines as it takes: each witness with its word or
+/// "abstains" and its sentence, the rule that fired, the account's reason, WHY and FIX in full and
+/// every remark, also those that the block had no room for.
+[[nodiscard]] std::string explain(const Run& run, const Verdict& verdict);
+
+}  // namespace picchio
