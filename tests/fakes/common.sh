@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What every fake engine shares: it answers picchio's questions like a llama-completion of build 11669
 # and knows the situation of a small run on a CPU. Sourced by the engine-* scripts.
 

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Settings that put the rig's llama.cpp in one situation or another. To be sourced, with RIG set to the
 # folder that make_rig.sh filled:
 #

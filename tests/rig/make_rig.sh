@@ -9,7 +9,7 @@
 # PICCHIO_DEBIAN_MIRROR names a Debian mirror to try first.
 set -euo pipefail
 
-readonly here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly prompt_source=$here/../../src/engines/llama_cpp/prompt.cpp
 # Raise it when this script makes the engine differently: older rigs are then made anew.
 readonly recipe=2
@@ -63,7 +63,7 @@ find_keyring() {
   if (cd "$dir/keyring" && apt-get download -qq debian-archive-keyring) >"$dir/keyring/log" 2>&1; then
     dpkg-deb -x "$dir"/keyring/*.deb "$dir/keyring"
   elif [ "$(id -u)" = 0 ]; then
-    apt-get update -qq && apt-get install -y -qq debian-archive-keyring >"$dir/keyring/log" 2>&1 ||
+    { apt-get update -qq && apt-get install -y -qq debian-archive-keyring; } >"$dir/keyring/log" 2>&1 ||
       die "cannot install debian-archive-keyring: $(tail -n 1 "$dir/keyring/log")"
   fi
   for keyring in "$dir"/keyring/usr/share/keyrings/debian-archive-keyring.gpg /usr/share/keyrings/debian-archive-keyring.{gpg,pgp}; do
@@ -159,7 +159,7 @@ download() {
 # ggml looks for backends beside the program.
 unpack() {
   local lib=$dir/root/usr/lib/$triple program name
-  rm -rf "$dir/root" "$dir/bin"
+  rm -rf "${dir:?}/root" "${dir:?}/bin"
   mkdir -p "$dir"/{root,bin,none}
   for deb in "$dir"/apt/cache/archives/*.deb; do dpkg-deb -x "$deb" "$dir/root"; done
   local search=$lib:$lib/llama:$lib/blas:$lib/lapack
