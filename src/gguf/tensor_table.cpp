@@ -121,7 +121,10 @@ bool packs_in_another_order(const std::vector<HeaderTensor>& tensors, std::int64
   std::vector<const HeaderTensor*> sorted;
   sorted.reserve(tensors.size());
   for (const HeaderTensor& tensor : tensors) sorted.push_back(&tensor);
-  std::ranges::stable_sort(sorted, {}, &HeaderTensor::offset);
+  // Empty tensors lie at the offset of the one that follows them.
+  std::ranges::sort(sorted, {}, [](const HeaderTensor* tensor) {
+    return std::pair(tensor->offset, tensor->bytes);
+  });
   std::int64_t due = 0;
   return std::ranges::all_of(sorted, [&](const HeaderTensor* tensor) {
     return tensor->offset == due && pass(due, *tensor, alignment);
