@@ -81,10 +81,18 @@ class Bench:
         return time.monotonic() - begin
 
 
-def strike(action, process, marker):
+def runs(pid, program):
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program)
+    except OSError:
+        return False
+
+
+def strike(action, process, marker, picchio):
     """Does it; False: there was nobody to strike at that moment."""
     if action == "SIGKILL to the engine":
-        engines = [pid for pid in processes.marked(marker) if pid != process.pid]
+        # picchio keeps a process of its own beside the engine, to end it whatever happens.
+        engines = [pid for pid in processes.marked(marker) if not runs(pid, picchio)]
         for pid in engines:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -149,7 +157,7 @@ def play_round(bench, name, action, delay):
             out, err = process.communicate(timeout=delay)
             struck = False
         except subprocess.TimeoutExpired:
-            struck = strike(action, process, marker)
+            struck = strike(action, process, marker, bench.picchio)
             out, err = process.communicate(timeout=RUN_SECONDS)
         left = processes.left_after(marker, GRACE_SECONDS)
         if left:

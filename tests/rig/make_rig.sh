@@ -212,7 +212,7 @@ make_models() {
   mkdir -p "$dir/models"
   # The vocabulary follows the prompt: a changed prompt or writer makes the models anew.
   local sum
-  sum=$(cat "$here/make_tiny_gguf.py" "$prompt_source" 2>/dev/null | sha256sum | cut -d' ' -f1)
+  sum=$({ cat "$here/make_tiny_gguf.py"; cat "$prompt_source" 2>/dev/null || true; } | sha256sum | cut -d' ' -f1)
   if [ "$(cat "$dir/models/made-from" 2>/dev/null)" != "$sum" ]; then
     rm -rf "$dir/models" && mkdir -p "$dir/models"
   fi
