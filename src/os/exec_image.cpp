@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-
-extern "C" char** environ;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): POSIX's
+#include <utility>
 
 namespace picchio::os {
 namespace {
@@ -24,8 +23,8 @@ bool replaced(const SpawnOptions& options, std::string_view entry) {
 
 ExecImage::ExecImage(const SpawnOptions& options) : words_(options.argv) {
   const std::size_t arguments = words_.size();
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (!replaced(options, *entry)) words_.emplace_back(*entry);
+  for (std::string& entry : environment()) {
+    if (!replaced(options, entry)) words_.push_back(std::move(entry));
   }
   for (const auto& [name, value] : options.set_env) words_.push_back(name + "=" + value);
   // Pointers only now: the words move no more.

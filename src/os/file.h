@@ -87,6 +87,9 @@ struct FileIdentity {
 /// A variable of our environment; an empty one is "" and not absent.
 [[nodiscard]] std::optional<std::string> env(const char* name);
 
+/// All of our environment as "NAME=value" entries.
+[[nodiscard]] std::vector<std::string> environment();
+
 /// ${XDG_CACHE_HOME:-~/.cache}/picchio, not yet made. A relative XDG_CACHE_HOME is ignored, as the
 /// specification demands. Fails when there is no home folder either.
 [[nodiscard]] Result<std::string> cache_dir();

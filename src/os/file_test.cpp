@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -232,6 +233,9 @@ TEST_F(File, CacheFolderHonoursXdg) {
 TEST_F(File, EnvironmentAbsentIsNotEmpty) {
   ::setenv("PICCHIO_TEST_EMPTY", "", 1);
   EXPECT_EQ(env("PICCHIO_TEST_EMPTY"), "");
+  const auto all = environment();
+  EXPECT_NE(std::ranges::find(all, std::pair<std::string, std::string>("PICCHIO_TEST_EMPTY", "")),
+            all.end());
   ::unsetenv("PICCHIO_TEST_EMPTY");
   EXPECT_EQ(env("PICCHIO_TEST_EMPTY"), std::nullopt);
 }

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <vector>
 
+extern "C" char** environ;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): POSIX's
+
 namespace picchio::os {
 namespace {
 
@@ -34,6 +36,14 @@ std::optional<std::string> env(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr) return std::nullopt;
   return std::string(value);
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    out.emplace_back(*entry);
+  }
+  return out;
 }
 
 Result<std::string> cache_dir() {
