@@ -1,0 +1,220 @@
+// Causes that lie in memory, and in what an engine made of it.
+#include "base/text.h"
+#include "verdict/cause_evidence.h"
+#include "verdict/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace picchio {
+namespace {
+
+constexpr std::string_view kSmaller = "use a smaller context or a smaller quantization";
+
+// Above this share of the free memory another layer did not fit beside the engine's own margin of
+// 1 GiB; 12 GB and smaller cards leave that much.
+constexpr double kNearlyFull = 0.85;
+
+std::int64_t held(const DeviceAccount& device) {
+  return device.weights_bytes.value_or(0) + device.kv_bytes.value_or(0) +
+         device.compute_bytes.value_or(0);
+}
+
+/// The fullest device by what the engine put there against what was free before.
+std::optional<double> fullest(const CauseEvidence& e) {
+  std::optional<double> most;
+  for (const DeviceAccount& device : e.placement.devices) {
+    if (device.kind != DeviceKind::hardware_gpu) continue;
+    if (!device.free_bytes || *device.free_bytes <= 0) continue;
+    const double share =
+        static_cast<double>(held(device)) / static_cast<double>(*device.free_bytes);
+    if (!most || share > *most) most = share;
+  }
+  return most;
+}
+
+std::int64_t overridden(const Load& load, bool experts) {
+  return std::ranges::count_if(load.overrides, [&](const TensorOverride& moved) {
+    const bool host = moved.buffer.starts_with("CPU") || moved.buffer.ends_with("_Host");
+    return host && moved.tensor.contains("exps") == experts;
+  });
+}
+
+bool chooses_itself(const CauseEvidence& e) {
+  if (e.log.engine == "ollama") return true;
+  return e.log.plan && e.log.plan->requested && *e.log.plan->requested < 0;
+}
+
+const MemoryRow* overbooked_row(const Load& load) {
+  for (const MemoryRow& row : load.breakdown) {
+    if (row.free_mib && *row.free_mib < 0) return &row;
+  }
+  return nullptr;
+}
+
+bool uncommon_kv(const std::string& type) {
+  constexpr std::array<std::string_view, 4> kWithKernels = {"f16", "bf16", "q8_0", "q4_0"};
+  return !type.empty() && std::ranges::find(kWithKernels, type) == kWithKernels.end();
+}
+
+/// Compute memory on a card that holds no weights: the backend was there, and nobody asked for it.
+bool device_at_hand(const CauseEvidence& e) {
+  if (e.hardware_listed()) return true;
+  return std::ranges::any_of(e.placement.devices, [](const DeviceAccount& device) {
+    return device.kind == DeviceKind::hardware_gpu && device.compute_bytes.value_or(0) > 0;
+  });
+}
+
+}  // namespace
+
+std::optional<Cause> load_failed_oom(const CauseEvidence& e) {
+  if (e.load == nullptr || !e.load->failure) return std::nullopt;
+  const bool memory = e.event(LogEventKind::allocation_failed) != nullptr ||
+                      lower(*e.load->failure).contains("out of memory") ||
+                      lower(*e.load->failure).contains("unable to allocate");
+  if (!memory || e.placement.shape != Shape::unknown) return std::nullopt;
+  return cause("load_failed_oom", "out of device memory: the model was not loaded", kSmaller);
+}
+
+std::optional<Cause> fit_overflow(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial || !e.log.fit || e.log.fit->rows.empty()) {
+    return std::nullopt;
+  }
+  const int layers = e.log.fit->rows.back().overflowing;
+  if (layers == 0 || e.claims_some()) return std::nullopt;
+  return cause("fit_overflow_to_host",
+               fmt::format("the memory fit left parts of {} layers on the host", layers), kSmaller);
+}
+
+std::optional<Cause> experts_overridden(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial || e.load == nullptr) return std::nullopt;
+  const std::int64_t experts = overridden(*e.load, true);
+  if (experts == 0) return std::nullopt;
+  return cause("moe_experts_on_cpu",
+               fmt::format("{} expert tensors were sent to the host", experts),
+               "move fewer experts, if the memory allows it");
+}
+
+std::optional<Cause> tensors_overridden(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial || e.load == nullptr) return std::nullopt;
+  const std::int64_t moved = overridden(*e.load, false);
+  if (moved == 0) return std::nullopt;
+  return cause("tensor_override_to_host",
+               fmt::format("{} tensors were overridden to the host", moved),
+               "drop the tensor override");
+}
+
+std::optional<Cause> vram_too_small(const CauseEvidence& e) {
+  if (!e.claims_some() && !e.claims_none()) return std::nullopt;
+  const LayerClaim& claim = *e.load->claim;
+  const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
+  const bool free_choice = !e.settings.gpu_layers || !parse_int(e.settings.gpu_layers->value);
+  if (e.log.fit && !e.log.fit->rows.empty() && free_choice) {
+    const std::optional<std::int64_t> reduce = e.log.fit->reduce_by_mib;
+    return cause("vram_too_small",
+                 reduce ? fmt::format("device memory fits {}, {} MiB short of all", layers, *reduce)
+                        : fmt::format("device memory fits {}", layers),
+                 kSmaller);
+  }
+  if (chooses_itself(e)) {
+    return cause("vram_too_small", fmt::format("the engine found room for {}", layers), kSmaller);
+  }
+  if (e.claims_none()) return std::nullopt;
+  if (e.event(LogEventKind::allocation_failed) != nullptr ||
+      fullest(e).value_or(0) >= kNearlyFull) {
+    return cause("vram_too_small", fmt::format("device memory is full with {}", layers), kSmaller);
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> none_selected(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || !e.claims_all() || !e.hardware_listed()) return std::nullopt;
+  if (!e.load->devices.empty()) return std::nullopt;
+  if (e.placement.shape == Shape::software_device) return std::nullopt;
+  return cause("device_none", "a GPU is listed, yet none was selected (--device none)",
+               "drop --device none or unset LLAMA_ARG_DEVICE");
+}
+
+std::optional<Cause> ngl_not_set(const CauseEvidence& e) {
+  if (!e.claims_none() || !device_at_hand(e) || e.settings.gpu_layers) return std::nullopt;
+  // Builds since December 2025 (b7400 and later) choose by themselves.
+  if (e.run != nullptr && e.log.build && *e.log.build >= 7400) return std::nullopt;
+  return cause("ngl_not_set", "no GPU layers were asked for (0 is this engine's default)",
+               "ask for all layers: -ngl 99");
+}
+
+std::optional<Cause> ngl_too_low(const CauseEvidence& e) {
+  if (!e.claims_some() || chooses_itself(e)) return std::nullopt;
+  // With arguments known, only those can have asked; the flag has its own row.
+  if (e.run != nullptr && !e.settings.gpu_layers) return std::nullopt;
+  const LayerClaim& claim = *e.load->claim;
+  return cause(
+      "ngl_too_low",
+      fmt::format("only {} of {} layers were asked for or allowed", claim.on_gpu, claim.total),
+      "ask for all layers: -ngl 99");
+}
+
+std::optional<Cause> kv_on_host(const CauseEvidence& e) {
+  if (!e.some_on_gpu || e.placement.kv_on != KvPlace::cpu) return std::nullopt;
+  return cause("kv_cache_on_host", "the KV cache was kept in host memory",
+               "switch KV offload on (no -nkvo, no Low VRAM)");
+}
+
+std::optional<Cause> flash_attention_kv(const CauseEvidence& e) {
+  if (!e.some_on_gpu || e.load == nullptr) return std::nullopt;
+  const std::string& k = e.load->kv_type_k;
+  const std::string& v = e.load->kv_type_v;
+  const bool odd = uncommon_kv(k) || uncommon_kv(v) || (!k.empty() && !v.empty() && k != v);
+  const bool elsewhere =
+      e.load->flash_attention_on_cpu ||
+      (e.load->splits &&
+       shape_of(*e.load->splits, 1, e.placement.layers_total) == SplitShape::bouncing);
+  if (!odd || !elsewhere || e.load->flash_attention == false) return std::nullopt;
+  return cause("flash_attn_unsupported_kv_type",
+               fmt::format("no GPU kernel for attention on KV types {}/{}", k, v),
+               "-ctk q8_0 -ctv q8_0, or f16 for both");
+}
+
+std::optional<Cause> type_unsupported(const CauseEvidence& e) {
+  if (!e.some_on_gpu || !e.claims_all() || e.placement.shape != Shape::partial) return std::nullopt;
+  if (e.placement.weights_on_gpu_fraction.value_or(1) >= 0.6) return std::nullopt;
+  if (!e.load->overrides.empty() || e.settings.cpu_moe || e.settings.n_cpu_moe ||
+      !e.settings.override_tensor.empty()) {
+    return std::nullopt;
+  }
+  const std::string type = e.load->file_type.empty() ? "this type" : e.load->file_type;
+  return cause("backend_type_unsupported", "the backend has no kernels for weights of " + type,
+               "take F16, Q8_0 or Q4_0 weights, or another backend");
+}
+
+std::optional<Cause> vram_overcommit(const CauseEvidence& e) {
+  if (!e.some_on_gpu || e.load == nullptr) return std::nullopt;
+  constexpr std::string_view kId = "vram_overcommit";
+  if (e.event(LogEventKind::memory_overcommit) != nullptr) {
+    return cause(kId, "more device memory in use than its working set", kSmaller);
+  }
+  if (const MemoryRow* row = overbooked_row(*e.load)) {
+    return cause(kId, fmt::format("{} is overbooked by {} MiB", row->name, -*row->free_mib),
+                 kSmaller);
+  }
+  if (const std::optional<double> share = fullest(e); share && *share > 1) {
+    return cause(kId, "more was put on the device than it had free", kSmaller);
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> lacks_evidence(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::unknown && e.placement.shape != Shape::remote)
+    return std::nullopt;
+  if (e.load != nullptr && e.load->failure) return std::nullopt;
+  if (e.placement.shape == Shape::remote) {
+    return cause("log_lacks_evidence", "a remote worker holds the weights; its device is not shown",
+                 "read the worker's log: create_backend: using ...");
+  }
+  return cause("log_lacks_evidence", "the log has no line that tells where the weights are",
+               "run again with -lv 4");
+}
+
+}  // namespace picchio

@@ -1,0 +1,179 @@
+// Causes that somebody set: flags, variables, a front end's guard; and devices that are none.
+#include "base/text.h"
+#include "verdict/cause_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace picchio {
+namespace {
+
+std::string drop(const Setting& setting) {
+  if (!setting.from_environment) return "drop " + setting.shown;
+  return "unset " + setting.shown.substr(0, setting.shown.find('='));
+}
+
+std::string forced(const Setting& setting) {
+  return (setting.from_environment ? "forced by the variable " : "forced by the flag ") +
+         setting.shown;
+}
+
+/// "exps=CPU" and "a=CUDA0,b=CPU" send something to the host.
+bool targets_host(const Setting& setting) {
+  for (std::string_view part : split(setting.value, ',')) {
+    const std::size_t equals = part.rfind('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view target = trim(part.substr(equals + 1));
+    if (target.starts_with("CPU") || target.ends_with("_Host")) return true;
+  }
+  return false;
+}
+
+bool has_experts(const CauseEvidence& e) {
+  if (e.run == nullptr || !e.run->raw.model) return true;  // not known: the flag speaks for itself
+  return e.run->raw.model->expert_count.value_or(0) > 0;
+}
+
+const DeviceAccount* software_at_work(const CauseEvidence& e) {
+  for (const DeviceAccount& device : e.placement.devices) {
+    if (device.kind == DeviceKind::software && device.weights_bytes.value_or(0) > 0) return &device;
+  }
+  return nullptr;
+}
+
+std::string label(const DeviceAccount& device) {
+  return device.description.empty() ? device.name : device.description;
+}
+
+/// Masked devices leave traces: a backend that finds none, or a machine's GPU that no line names.
+bool device_went_missing(const CauseEvidence& e) {
+  if (e.hardware_listed()) return false;
+  if (e.event(LogEventKind::no_devices_found) != nullptr) return true;
+  if (e.event(LogEventKind::backend_init_failed) != nullptr) return true;
+  return e.machine_has_gpu();
+}
+
+}  // namespace
+
+std::optional<Cause> device_none(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || !e.settings.device) return std::nullopt;
+  if (lower(trim(e.settings.device->value)) != "none") return std::nullopt;
+  return cause("device_none", forced(*e.settings.device), drop(*e.settings.device));
+}
+
+std::optional<Cause> ngl_0(const CauseEvidence& e) {
+  const std::optional<Setting>& layers = e.settings.gpu_layers;
+  if (!e.nothing_on_gpu || !layers || parse_int(layers->value) != 0) return std::nullopt;
+  return cause("ngl_0", forced(*layers), drop(*layers));
+}
+
+std::optional<Cause> num_gpu_0(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || !e.log.plan || e.log.plan->requested != 0) return std::nullopt;
+  return cause("num_gpu_0", "the front end asked for 0 GPU layers (num_gpu 0)",
+               "remove num_gpu 0 from the model's or the request's options");
+}
+
+std::optional<Cause> cpu_moe(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial || !has_experts(e)) return std::nullopt;
+  const std::optional<Setting>& all = e.settings.cpu_moe;
+  const std::optional<Setting>& some = e.settings.n_cpu_moe;
+  const bool moves_some = some && parse_int(some->value).value_or(0) > 0;
+  if (!all && !moves_some) return std::nullopt;
+  const Setting& setting = all ? *all : *some;
+  return cause("moe_experts_on_cpu", "experts kept on the CPU by " + setting.shown + ", as asked",
+               all ? drop(setting) : "a smaller number in " + setting.shown + ", or drop it");
+}
+
+std::optional<Cause> override_flag(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial) return std::nullopt;
+  const auto found = std::ranges::find_if(e.settings.override_tensor, targets_host);
+  if (found == e.settings.override_tensor.end()) return std::nullopt;
+  const bool experts = found->value.contains("exp");
+  return cause(experts ? "moe_experts_on_cpu" : "tensor_override_to_host", forced(*found),
+               drop(*found));
+}
+
+std::optional<Cause> kv_offload_flag(const CauseEvidence& e) {
+  if (!e.settings.kv_offload_off || e.placement.kv_on != KvPlace::cpu || e.nothing_on_gpu) {
+    return std::nullopt;
+  }
+  return cause("kv_cache_on_host",
+               "KV cache " + forced(*e.settings.kv_offload_off) + " to host memory",
+               drop(*e.settings.kv_offload_off));
+}
+
+std::optional<Cause> ngl_flag_too_low(const CauseEvidence& e) {
+  const std::optional<Setting>& layers = e.settings.gpu_layers;
+  if (!layers || !e.claims_some()) return std::nullopt;
+  const std::optional<std::int64_t> asked = parse_int(layers->value);
+  if (!asked || *asked <= 0 || *asked >= e.load->claim->total) return std::nullopt;
+  return cause("ngl_too_low",
+               fmt::format("{} asks for fewer than the model's {} layers", layers->shown,
+                           e.load->claim->total),
+               layers->from_environment ? "unset LLAMA_ARG_N_GPU_LAYERS"
+                                        : "drop the flag, or ask for all layers: -ngl 99");
+}
+
+std::optional<Cause> visible_devices_mask(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu) return std::nullopt;
+  if (const LogEvent* masked = e.event(LogEventKind::device_masked)) {
+    const std::string what = masked->subject.empty() ? masked->text : masked->subject;
+    return cause("visible_devices_mask", "devices are hidden: " + what,
+                 "unset the variable and start the engine again");
+  }
+  for (const HidingVariable& variable : e.hiding) {
+    const bool seen = device_went_missing(e);
+    if (!seen && !(variable.hides_all && !e.hardware_listed())) continue;
+    return cause("visible_devices_mask",
+                 "devices are hidden by " + variable.name + "=" + variable.value,
+                 "unset " + variable.name);
+  }
+  return std::nullopt;
+}
+
+std::optional<Cause> library_override(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu) return std::nullopt;
+  const LogEvent* found = e.event(LogEventKind::library_override);
+  if (found == nullptr) return std::nullopt;
+  return cause("llm_library_override", "OLLAMA_LLM_LIBRARY picks a library without the GPU",
+               "unset OLLAMA_LLM_LIBRARY");
+}
+
+std::optional<Cause> memory_guard(const CauseEvidence& e) {
+  const LogEvent* found = e.event(LogEventKind::memory_guard);
+  if (found == nullptr || e.claims_all()) return std::nullopt;
+  return cause("front_end_memory_guard", "the front end's memory guard chose the layers",
+               "switch the strict VRAM cap off, or lower the context");
+}
+
+std::optional<Cause> rpc_worker_cpu(const CauseEvidence& e) {
+  if (e.event(LogEventKind::remote_is_cpu) == nullptr) return std::nullopt;
+  const bool used = std::ranges::any_of(e.placement.devices, [](const DeviceAccount& device) {
+    return device.kind == DeviceKind::remote && device.weights_bytes.value_or(0) > 0;
+  });
+  if (!used) return std::nullopt;
+  return cause("rpc_worker_cpu_backend", "the RPC worker computes on its CPU",
+               "start the worker with a GPU backend");
+}
+
+std::optional<Cause> software_sycl(const CauseEvidence& e) {
+  const DeviceAccount* device = software_at_work(e);
+  if (device == nullptr || !device->name.starts_with("SYCL")) return std::nullopt;
+  return cause("software_sycl_devices_in_split", device->name + " is the CPU: " + label(*device),
+               "set ONEAPI_DEVICE_SELECTOR=level_zero:0");
+}
+
+std::optional<Cause> software_vulkan(const CauseEvidence& e) {
+  const DeviceAccount* device = software_at_work(e);
+  if (device == nullptr) return std::nullopt;
+  const auto named =
+      std::ranges::find(e.hiding, std::string("GGML_VK_VISIBLE_DEVICES"), &HidingVariable::name);
+  const bool by_hand = named != e.hiding.end();
+  return cause("software_vulkan_device",
+               fmt::format("{} renders on the CPU: {}", device->name, label(*device)),
+               by_hand && !e.machine_has_gpu() ? "unset GGML_VK_VISIBLE_DEVICES"
+                                               : "install the Vulkan driver of the GPU's vendor");
+}
+
+}  // namespace picchio

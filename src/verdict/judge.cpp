@@ -1,0 +1,369 @@
+#include "verdict/judge.h"
+
+#include "base/text.h"
+#include "verdict/account.h"
+#include "verdict/causes.h"
+#include "verdict/witnesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace picchio {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+// The fastest memory of one device in 2026 reads 8 TB/s (B200, MI355X). Half as much again is
+// beyond any doubt about its clock.
+constexpr double kGpuBytesPerSecond = 12e12;
+// Two sockets of twelve DDR5-6400 channels read 1.2 TB/s, Xeon Max 1.6 TB/s.
+constexpr double kHostBytesPerSecond = 2e12;
+// Below this a model can live in a cache, and caches know no such limits.
+constexpr std::int64_t kBeyondCaches = 1024LL * 1024 * 1024;
+
+const DeviceAccount* biggest(const Placement& placement, DeviceKind kind) {
+  const DeviceAccount* found = nullptr;
+  for (const DeviceAccount& device : placement.devices) {
+    if (device.kind != kind || device.weights_bytes.value_or(0) <= 0) continue;
+    if (found == nullptr || *device.weights_bytes > *found->weights_bytes) found = &device;
+  }
+  return found;
+}
+
+std::string label(const DeviceAccount& device) {
+  // "RPC0[192.0.2.1:50052]": a block is pasted in public, and an address is nobody's business.
+  if (device.kind == DeviceKind::remote) return plain(device.name.substr(0, device.name.find('[')));
+  return fit(plain(device.description.empty() ? device.name : device.description), 40);
+}
+
+std::string share_of(const Placement& placement, const DeviceAccount& device) {
+  std::int64_t all = 0;
+  for (const DeviceAccount& other : placement.devices) all += other.weights_bytes.value_or(0);
+  if (all <= 0) return "some";
+  return fmt::format("{:.0f}%", 100.0 * static_cast<double>(device.weights_bytes.value_or(0)) /
+                                    static_cast<double>(all));
+}
+
+bool log_lists_hardware(const Hearing& h) {
+  if (h.run.passes.empty()) return false;
+  return std::ranges::any_of(h.run.passes.front().log.devices, [](const Device& device) {
+    return device.kind == DeviceKind::hardware_gpu;
+  });
+}
+
+const MachineGpu* machine_gpu(const Hearing& h) {
+  return h.measured ? usable_gpu(h.run.raw.machine) : nullptr;
+}
+
+/// True only where every place to look was readable and none of them shows a GPU.
+bool machine_without_gpu(const Hearing& h) {
+  return h.measured && h.run.raw.machine.gpus_known && machine_gpu(h) == nullptr;
+}
+
+bool asks_a_remote(const Hearing& h) {
+  if (h.run.placement.shape == Shape::remote) return true;
+  if (biggest(h.run.placement, DeviceKind::remote) != nullptr) return true;
+  const bool flag = std::ranges::any_of(h.run.raw.user_args, [](const std::string& argument) {
+    return argument.starts_with("--rpc");
+  });
+  return flag || h.run.raw.environment.contains("LLAMA_ARG_RPC");
+}
+
+bool failed_load(const Hearing& h) {
+  if (h.run.passes.empty()) return true;
+  const Load* load = main_load(h.run.passes.front().log);
+  return load != nullptr && load->failure.has_value();
+}
+
+/// The bytes say so; or, where the log has none, the process had no GPU driver and no device node
+/// open, or the machine has no GPU at all.
+bool ran_on_cpu(const Hearing& h) {
+  if (h.run.placement.shape == Shape::cpu) return true;
+  if (h.run.placement.shape != Shape::unknown || !h.measured) return false;
+  if (failed_load(h) || asks_a_remote(h)) return false;
+  if (h.says(Witness::process, Word::cpu)) return true;
+  return machine_without_gpu(h) && !log_lists_hardware(h) && !h.says(Witness::process, Word::gpu);
+}
+
+bool bytes_on_hardware(const Hearing& h) {
+  return h.run.placement.shape == Shape::gpu || h.run.placement.shape == Shape::partial;
+}
+
+/// The backends whose drivers the process witness and the machine inventory know.
+bool known_backend(const Placement& placement) {
+  for (const DeviceAccount& device : placement.devices) {
+    if (device.kind != DeviceKind::hardware_gpu || device.weights_bytes.value_or(0) <= 0) continue;
+    const bool known = std::ranges::any_of(
+        std::to_array<std::string_view>({"CUDA", "ROCm", "HIP", "Vulkan", "SYCL"}),
+        [&](std::string_view backend) { return device.name.starts_with(backend); });
+    if (!known) return false;
+  }
+  return true;
+}
+
+bool has_rates(const Hearing& h) { return decode_rate(h.run) || prefill_rate(h.run); }
+
+// The rules, in the order of the table below.
+
+std::optional<Finding> passes_disagree(const Hearing& h) {
+  if (h.run.disagreement.empty()) return std::nullopt;
+  return Finding{State::conflicting_evidence, h.run.disagreement + ". Neither is believed."};
+}
+
+std::optional<Finding> remote_cpu(const Hearing& h) {
+  const DeviceAccount* worker = biggest(h.run.placement, DeviceKind::remote);
+  if (h.run.placement.shape != Shape::cpu || worker == nullptr) return std::nullopt;
+  return Finding{State::silent_cpu_fallback,
+                 fmt::format("The remote worker that holds {} of the weights computes on its CPU.",
+                             share_of(h.run.placement, *worker))};
+}
+
+std::optional<Finding> software_device(const Hearing& h) {
+  if (h.run.placement.shape != Shape::software_device) return std::nullopt;
+  const DeviceAccount* device = biggest(h.run.placement, DeviceKind::software);
+  return Finding{State::silent_cpu_fallback,
+                 fmt::format("{} is no GPU: this machine's CPU did the work.",
+                             device == nullptr ? "Its device" : label(*device))};
+}
+
+std::optional<Finding> host_too_fast(const Hearing& h) {
+  if (!ran_on_cpu(h) || !h.run.raw.model) return std::nullopt;
+  const std::optional<double> rate = decode_bandwidth(h.run);
+  if (!rate || *rate < kHostBytesPerSecond || h.run.raw.model->bytes_per_token < kBeyondCaches) {
+    return std::nullopt;
+  }
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("The bytes say CPU, but decode needs {:.0f} GiB/s: no host memory reads that.",
+                  *rate / kGiB)};
+}
+
+std::optional<Finding> cpu_only_machine(const Hearing& h) {
+  if (!ran_on_cpu(h) || !machine_without_gpu(h) || log_lists_hardware(h)) return std::nullopt;
+  if (!has_rates(h)) {
+    return Finding{State::no_timing_evidence,
+                   "All on the CPU of a machine without a GPU, and no rates to read."};
+  }
+  return Finding{State::cpu_only_machine,
+                 "This machine has no GPU that the engine could use. The rates are its CPU's."};
+}
+
+std::optional<Finding> gpu_stood_by(const Hearing& h) {
+  if (!ran_on_cpu(h)) return std::nullopt;
+  if (const MachineGpu* gpu = machine_gpu(h)) {
+    return Finding{
+        State::silent_cpu_fallback,
+        fmt::format("The CPU did the work while {} stood by.", fit(plain(gpu->name), 40))};
+  }
+  if (!log_lists_hardware(h)) return std::nullopt;
+  const auto& devices = h.run.passes.front().log.devices;
+  const auto found = std::ranges::find(devices, DeviceKind::hardware_gpu, &Device::kind);
+  const std::string& name = found->description.empty() ? found->name : found->description;
+  return Finding{State::silent_cpu_fallback,
+                 fmt::format("The CPU did the work while {} stood by.", fit(plain(name), 40))};
+}
+
+std::optional<Finding> cpu_without_inventory(const Hearing& h) {
+  if (!ran_on_cpu(h)) return std::nullopt;
+  return Finding{State::silent_cpu_fallback,
+                 h.measured
+                     ? "The CPU did the work. Whether this machine has a GPU could not be read."
+                     : "The CPU did the work. Whether the machine has a GPU, no line tells."};
+}
+
+std::optional<Finding> gpu_that_is_not_there(const Hearing& h) {
+  if (!bytes_on_hardware(h) || !machine_without_gpu(h) || !known_backend(h.run.placement)) {
+    return std::nullopt;
+  }
+  const DeviceAccount* device = biggest(h.run.placement, DeviceKind::hardware_gpu);
+  if (device == nullptr) return std::nullopt;
+  return Finding{State::conflicting_evidence,
+                 fmt::format("The log puts the weights on {}, yet this machine shows no GPU.",
+                             label(*device))};
+}
+
+std::optional<Finding> no_driver_open(const Hearing& h) {
+  if (!bytes_on_hardware(h) || !h.says(Witness::process, Word::cpu)) return std::nullopt;
+  if (!known_backend(h.run.placement)) return std::nullopt;
+  return Finding{State::conflicting_evidence,
+                 fmt::format("The log says: {}. The process says: {}.",
+                             h.of(Witness::allocation).sentence, h.of(Witness::process).sentence)};
+}
+
+std::optional<Finding> cpu_burns(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu || !h.says(Witness::cpu_meter, Word::cpu)) {
+    return std::nullopt;
+  }
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("The log says: {}. The CPU meter says: {}.", h.of(Witness::allocation).sentence,
+                  h.of(Witness::cpu_meter).sentence)};
+}
+
+std::optional<Finding> clocks_disagree(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu) return std::nullopt;
+  const std::optional<ClockGap> gap = clock_gap(h.run);
+  if (!gap) return std::nullopt;
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("The engine says {:.1f} tok/s decode, its text arrived at {:.1f} tok/s.",
+                  gap->engine, gap->arrived)};
+}
+
+std::optional<Finding> gpu_too_fast(const Hearing& h) {
+  if (!bytes_on_hardware(h) || !h.run.raw.model) return std::nullopt;
+  const std::optional<double> rate = decode_bandwidth(h.run);
+  if (!rate || h.run.raw.model->bytes_per_token < kBeyondCaches) return std::nullopt;
+  if (*rate < kGpuBytesPerSecond * std::max(1, gpus_in_use(h.run.placement))) return std::nullopt;
+  return Finding{State::conflicting_evidence,
+                 fmt::format("Decode would need {:.0f} GiB/s of memory, more than any device has.",
+                             *rate / kGiB)};
+}
+
+std::optional<Finding> cache_on_host(const Hearing& h) {
+  const Placement& p = h.run.placement;
+  if (p.shape != Shape::partial || p.kv_on == KvPlace::gpu || !p.kv_on) return std::nullopt;
+  if (p.layers_on_gpu != p.layers_total || p.weights_on_gpu_fraction.value_or(0) < 0.8) {
+    return std::nullopt;
+  }
+  return Finding{State::partial_offload,
+                 p.kv_on == KvPlace::cpu
+                     ? "The KV cache is in host memory: attention waits for it on every token."
+                     : "Part of the KV cache is in host memory: attention waits for it."};
+}
+
+std::optional<Finding> weights_on_host(const Hearing& h) {
+  const Placement& p = h.run.placement;
+  if (p.shape != Shape::partial) return std::nullopt;
+  if (p.weights_on_gpu_fraction) {
+    return Finding{
+        State::partial_offload,
+        fmt::format("Only {:.0f}% of the weights are on the GPU; every token waits for the rest.",
+                    100 * *p.weights_on_gpu_fraction)};
+  }
+  return Finding{State::partial_offload,
+                 "Part of the model is in host memory; every token waits for it."};
+}
+
+std::optional<Finding> work_bounces(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu || !h.says(Witness::schedule, Word::partial)) {
+    return std::nullopt;
+  }
+  return Finding{State::partial_offload,
+                 "The bytes are on the GPU, but part of every layer runs on the CPU."};
+}
+
+std::optional<Finding> remote_unseen(const Hearing& h) {
+  if (h.run.placement.shape != Shape::remote) return std::nullopt;
+  const DeviceAccount* worker = biggest(h.run.placement, DeviceKind::remote);
+  if (worker == nullptr) return std::nullopt;
+  return Finding{State::no_placement_evidence,
+                 fmt::format("{} of the weights lie on {}, which cannot be seen from here.",
+                             share_of(h.run.placement, *worker), label(*worker))};
+}
+
+std::optional<Finding> load_failed(const Hearing& h) {
+  if (h.run.placement.shape != Shape::unknown || !failed_load(h)) return std::nullopt;
+  return Finding{State::no_placement_evidence,
+                 h.run.passes.empty() ? "Nothing was run." : "The model was not loaded."};
+}
+
+std::optional<Finding> no_rates(const Hearing& h) {
+  if (!h.measured || has_rates(h)) return std::nullopt;
+  return Finding{State::no_timing_evidence,
+                 "The engine ran but printed no rates that can be read."};
+}
+
+std::optional<Finding> healthy(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu) return std::nullopt;
+  if (!h.says(Witness::allocation, Word::gpu) || !h.says(Witness::device, Word::gpu)) {
+    return std::nullopt;
+  }
+  std::string sentence = "The GPU did the work.";
+  if (const std::optional<double> rate = decode_rate(h.run)) {
+    sentence += fmt::format(" The number to quote is {} decode, {:.1f} tok/s.",
+                            h.run.warm_decode.median ? "the warm median" : "the one pass's", *rate);
+  }
+  const std::optional<Cause> cause =
+      find_cause(h.run.passes.front().log, h.run.placement, h.measured ? &h.run : nullptr);
+  if (cause && cause->id == "vram_overcommit") {
+    sentence = "The GPU did the work, with its memory overbooked. Expect it to swap.";
+  }
+  return Finding{State::healthy, sentence};
+}
+
+std::optional<Finding> nothing_tells(const Hearing&) {
+  return Finding{State::no_placement_evidence, "Nothing tells where the model ran."};
+}
+
+constexpr JudgeRule kRules[] = {
+    {"passes-disagree", passes_disagree},
+    {"remote-cpu", remote_cpu},
+    {"software-device", software_device},
+    {"cpu-too-fast", host_too_fast},
+    {"cpu-only-machine", cpu_only_machine},
+    {"gpu-stood-by", gpu_stood_by},
+    {"cpu-inventory-unknown", cpu_without_inventory},
+    {"gpu-not-in-machine", gpu_that_is_not_there},
+    {"process-without-gpu", no_driver_open},
+    {"cpu-burns", cpu_burns},
+    {"clocks-disagree", clocks_disagree},
+    {"gpu-too-fast", gpu_too_fast},
+    {"kv-on-host", cache_on_host},
+    {"weights-on-host", weights_on_host},
+    {"work-bounces", work_bounces},
+    {"remote-unseen", remote_unseen},
+    {"load-failed", load_failed},
+    {"no-rates", no_rates},
+    {"healthy", healthy},
+    {"nothing-tells", nothing_tells},
+};
+
+bool degraded(State state) {
+  return state == State::partial_offload || state == State::silent_cpu_fallback;
+}
+
+Verdict decide(const Hearing& hearing) {
+  Verdict verdict;
+  verdict.testimonies = hearing.testimonies;
+  for (const JudgeRule& rule : kRules) {
+    std::optional<Finding> finding = rule.find(hearing);
+    if (!finding) continue;
+    verdict.rule = rule.name;
+    verdict.state = finding->state;
+    verdict.sentence = std::move(finding->sentence);
+    break;
+  }
+  if (degraded(verdict.state) && !hearing.run.passes.empty()) {
+    Placement judged = hearing.run.placement;
+    // Another witness than the bytes may have proven it; the causes of a CPU run are to be asked.
+    if (ran_on_cpu(hearing)) judged.shape = Shape::cpu;
+    verdict.cause = find_cause(hearing.run.passes.front().log, judged,
+                               hearing.measured ? &hearing.run : nullptr);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+const Testimony& Hearing::of(Witness witness) const {
+  // hear_all() hears every witness of the table, so there always is one.
+  return *std::ranges::find(testimonies, witness, &Testimony::witness);
+}
+
+bool Hearing::says(Witness witness, Word word) const { return of(witness).word == word; }
+
+std::span<const JudgeRule> judge_rules() { return kRules; }
+
+Verdict judge(const Run& run) {
+  return decide({.run = run, .measured = true, .testimonies = hear_all(run)});
+}
+
+Verdict judge_log(const EngineLog& log, const Placement& placement) {
+  Run run;
+  run.placement = placement;
+  run.passes.emplace_back().log = log;
+  return decide({.run = run, .measured = false, .testimonies = hear_all(run)});
+}
+
+}  // namespace picchio

@@ -1,0 +1,283 @@
+#include "verdict/lanes.h"
+
+#include "verdict/account.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace picchio {
+namespace {
+
+// A pass whose prompt cost ten times its siblings' (shader compilation, runner start): honest
+// passes were within 1.6 of each other, spoiled ones 203 and more apart.
+constexpr double kOffSiblings = 10;
+// Two clocks of one run: sampling and printing lie between them, 5 % of a small model's decode.
+constexpr double kClocksApart = 0.15;
+// Placements of two passes of one run.
+constexpr double kShareApart = 0.01;
+
+std::optional<double> rate_of(std::optional<std::int64_t> count, std::optional<double> ms,
+                              std::optional<double> printed) {
+  if (count && ms && *count > 0 && *ms > 0) return static_cast<double>(*count) * 1000 / *ms;
+  if (printed && std::isfinite(*printed) && *printed > 0) return printed;
+  return std::nullopt;
+}
+
+/// The CLI counts decode runs: the first token comes out of the prompt's last batch.
+std::optional<std::int64_t> generated_tokens(const EngineTimings& timings) {
+  if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
+  return *timings.eval_runs + 1;
+}
+
+Micros micros_of(double ms) { return Micros(static_cast<std::int64_t>(ms * 1000)); }
+
+void read_lanes(Pass& pass) {
+  const EngineTimings& t = pass.timings;
+  pass.lanes.prefill = rate_of(t.prompt_tokens, t.prompt_ms, t.prefill_tokens_per_second);
+  pass.lanes.decode = rate_of(t.eval_runs, t.eval_ms, t.decode_tokens_per_second);
+  const std::optional<std::int64_t> tokens = generated_tokens(t);
+  if (tokens && pass.wall_seconds > 0) {
+    pass.lanes.wallclock = static_cast<double>(*tokens) / pass.wall_seconds;
+  }
+}
+
+void read_breakdown(Pass& pass, const Windows& windows) {
+  const EngineTimings& t = pass.timings;
+  if (t.prompt_ms) pass.prefill_seconds = *t.prompt_ms / 1000;
+  if (t.eval_ms) pass.decode_seconds = *t.eval_ms / 1000;
+  if (!t.load_ms) return;
+  pass.load_seconds = *t.load_ms / 1000;
+  // llama.cpp counts up to the first evaluation: the warm-up, or without one the prompt itself. It
+  // cannot have taken longer than until the measured prompt began.
+  if (windows.prefill_begin) {
+    pass.load_seconds =
+        std::clamp(*pass.load_seconds, 0.0, std::max(0.0, seconds(*windows.prefill_begin)));
+  }
+}
+
+void read_cpu(Pass& pass, const RawPass& raw, const Windows& w) {
+  if (w.prefill_begin && w.decode_begin) {
+    pass.cpu.prefill_cores = cores_busy(raw.cpu, *w.prefill_begin, *w.decode_begin);
+  }
+  if (w.decode_begin && w.decode_end) {
+    pass.cpu.decode_cores = cores_busy(raw.cpu, *w.decode_begin, *w.decode_end);
+  }
+}
+
+void remark_tokens(Pass& pass, const RawRun& raw) {
+  const std::optional<std::int64_t> tokens = generated_tokens(pass.timings);
+  if (!tokens || raw.tokens_asked <= 0 || *tokens >= raw.tokens_asked) return;
+  const std::string fewer = fmt::format("{} of {} tokens generated", *tokens, raw.tokens_asked);
+  pass.remarks.push_back(fewer);
+  // Load and prefill weigh more on fewer tokens; the decode rate suffers only from very few.
+  pass.lanes.wallclock_abstain = fewer;
+  if (*tokens * 2 < raw.tokens_asked) pass.lanes.decode_abstain = fewer;
+}
+
+void remark_prompt(Pass& pass) {
+  const std::optional<std::int64_t> cached = pass.log.prompt_tokens_cached;
+  if (cached && *cached > 0) {
+    pass.lanes.prefill_abstain = fmt::format("{} prompt tokens came from a cache", *cached);
+    pass.remarks.push_back(pass.lanes.prefill_abstain);
+  }
+  const Load* load = main_load(pass.log);
+  const std::optional<std::int64_t> prompt = pass.timings.prompt_tokens;
+  if (load == nullptr || !load->n_ctx || !prompt || *load->n_ctx <= 0) return;
+  const std::int64_t tokens = generated_tokens(pass.timings).value_or(0);
+  if (*prompt + tokens > *load->n_ctx) {
+    pass.remarks.push_back(
+        fmt::format("prompt and answer ({} tokens) did not fit context {}: truncated",
+                    *prompt + tokens, *load->n_ctx));
+    pass.lanes.prefill_abstain = "prompt truncated";
+  }
+}
+
+void remark_clocks(Pass& pass, const RawPass& raw) {
+  const std::optional<double> arrived = arrival_rate(raw, pass.timings);
+  if (!arrived || !pass.lanes.decode) return;
+  const double apart = std::fabs(*arrived - *pass.lanes.decode) / *pass.lanes.decode;
+  if (apart <= kClocksApart) return;
+  pass.remarks.push_back(fmt::format("engine says {:.1f} tok/s decode, the text arrived at {:.1f}",
+                                     *pass.lanes.decode, *arrived));
+}
+
+Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
+  Pass pass;
+  pass.log = std::move(log);
+  if (!pass.log.timings.empty()) pass.timings = pass.log.timings.back();
+  pass.wall_seconds = seconds(raw.wall);
+  const Windows windows = windows_of(raw, pass.timings);
+  read_lanes(pass);
+  read_breakdown(pass, windows);
+  read_cpu(pass, raw, windows);
+  remark_tokens(pass, run);
+  remark_prompt(pass);
+  remark_clocks(pass, raw);
+  if (raw.exit_code != 0) {
+    pass.remarks.push_back(fmt::format("the engine exited with {}", raw.exit_code));
+  }
+  return pass;
+}
+
+double median_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// A prompt much shorter than its siblings': something was reused or cut without a word.
+void compare_prompts(std::vector<Pass>& passes) {
+  std::int64_t longest = 0;
+  for (const Pass& pass : passes)
+    longest = std::max(longest, pass.timings.prompt_tokens.value_or(0));
+  for (Pass& pass : passes) {
+    const std::optional<std::int64_t> prompt = pass.timings.prompt_tokens;
+    if (!prompt || *prompt * 2 >= longest || !pass.lanes.prefill_abstain.empty()) continue;
+    pass.lanes.prefill_abstain =
+        fmt::format("{} prompt tokens evaluated where a sibling took {}", *prompt, longest);
+    pass.remarks.push_back(pass.lanes.prefill_abstain);
+  }
+}
+
+void compare_first(std::vector<Pass>& passes) {
+  if (passes.size() < 2 || !passes.front().lanes.prefill) return;
+  std::vector<double> warm;
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    if (passes[i].lanes.prefill) warm.push_back(*passes[i].lanes.prefill);
+  }
+  if (warm.empty()) return;
+  Lanes& first = passes.front().lanes;
+  const double middle = median_of(std::move(warm));
+  const double times = std::max(*first.prefill / middle, middle / *first.prefill);
+  if (times < kOffSiblings || !first.prefill_abstain.empty()) return;
+  first.prefill_abstain = fmt::format("{:.0f} times off the other passes", times);
+  passes.front().remarks.push_back("prefill " + first.prefill_abstain);
+}
+
+LaneSummary summary_of(const std::vector<Pass>& passes, std::optional<double> Lanes::* rate,
+                       std::string Lanes::* abstain) {
+  LaneSummary out;
+  std::vector<double> values;
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    const Lanes& lanes = passes[i].lanes;
+    if (!(lanes.*rate)) continue;
+    if ((lanes.*abstain).empty()) {
+      values.push_back(*(lanes.*rate));
+    } else if (out.abstain.empty()) {
+      out.abstain = lanes.*abstain;
+    }
+  }
+  if (values.empty()) return out;
+  out.abstain.clear();
+  out.low = std::ranges::min(values);
+  out.high = std::ranges::max(values);
+  out.median = median_of(std::move(values));
+  return out;
+}
+
+std::string share_text(const Placement& placement) {
+  if (!placement.weights_on_gpu_fraction) return std::string(name_of(placement.shape));
+  return fmt::format("{} ({:.0f}% of weights)", name_of(placement.shape),
+                     100 * *placement.weights_on_gpu_fraction);
+}
+
+std::string disagreement_of(const std::vector<Pass>& passes, const Placement& first,
+                            const ModelFile* model) {
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    const Placement other = placement_of(passes[i].log, model);
+    // A pass that cannot tell contradicts nobody.
+    if (other.shape == Shape::unknown || first.shape == Shape::unknown) continue;
+    const double apart = std::fabs(other.weights_on_gpu_fraction.value_or(0) -
+                                   first.weights_on_gpu_fraction.value_or(0));
+    if (other.shape == first.shape && apart <= kShareApart) continue;
+    return fmt::format("pass 1 ran {}, pass {} ran {}", share_text(first), i + 1,
+                       share_text(other));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool arrivals_tell(const RawPass& raw, std::int64_t tokens) {
+  if (!raw.first_token || !raw.last_token || *raw.last_token <= *raw.first_token) return false;
+  // Half as many pieces as tokens: then the first and the last are within two tokens of the truth.
+  return raw.stdout_reads >= 16 && raw.stdout_reads * 2 >= tokens;
+}
+
+std::optional<double> arrival_rate(const RawPass& raw, const EngineTimings& timings) {
+  if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
+  if (!arrivals_tell(raw, *timings.eval_runs + 1)) return std::nullopt;
+  return static_cast<double>(*timings.eval_runs) / seconds(*raw.last_token - *raw.first_token);
+}
+
+Windows windows_of(const RawPass& raw, const EngineTimings& timings) {
+  Windows out;
+  if (arrivals_tell(raw, generated_tokens(timings).value_or(0))) {
+    out.decode_begin = raw.first_token;
+    out.decode_end = raw.last_token;
+  } else if (timings.line > 0 && static_cast<std::size_t>(timings.line) <= raw.line_stamps.size() &&
+             timings.eval_ms) {
+    out.decode_end = raw.line_stamps[static_cast<std::size_t>(timings.line) - 1];
+    out.decode_begin = *out.decode_end - micros_of(*timings.eval_ms);
+  }
+  if (out.decode_begin && timings.prompt_ms) {
+    out.prefill_begin = *out.decode_begin - micros_of(*timings.prompt_ms);
+  }
+  return out;
+}
+
+std::optional<double> cores_busy(const std::vector<CpuSample>& samples, Micros begin, Micros end) {
+  constexpr Micros kShortest{100'000};
+  if (samples.size() < 2 || end - begin < kShortest) return std::nullopt;
+  const Micros first = samples.front().at;
+  const Micros last = samples.back().at;
+  const Micros spacing = (last - first) / static_cast<std::int64_t>(samples.size() - 1);
+  // Samples farther apart than half the window would smear the neighbouring phase into it.
+  if (end - begin < 2 * spacing) return std::nullopt;
+  // The last sample is taken before the process ends; a little of the window may lie beyond it.
+  if (begin < first || end > last + 2 * spacing) return std::nullopt;
+  const auto at = [&](Micros moment) {
+    const auto after = std::ranges::lower_bound(samples, moment, {}, &CpuSample::at);
+    if (after == samples.end()) return samples.back().cpu_seconds;
+    if (after == samples.begin()) return after->cpu_seconds;
+    const auto before = std::prev(after);
+    const double part = seconds(moment - before->at) / seconds(after->at - before->at);
+    return before->cpu_seconds + part * (after->cpu_seconds - before->cpu_seconds);
+  };
+  const Micros until = std::min(end, last);
+  if (until <= begin) return std::nullopt;
+  const double used = at(until) - at(begin);
+  return used < 0 ? std::nullopt : std::optional(used / seconds(until - begin));
+}
+
+Run assemble(RawRun raw, std::vector<EngineLog> logs) {
+  Run run;
+  run.raw = std::move(raw);
+  logs.resize(run.raw.passes.size());
+  for (std::size_t i = 0; i < run.raw.passes.size(); ++i) {
+    run.passes.push_back(pass_of(run.raw, run.raw.passes[i], std::move(logs[i])));
+  }
+  compare_prompts(run.passes);
+  compare_first(run.passes);
+  run.warm_prefill = summary_of(run.passes, &Lanes::prefill, &Lanes::prefill_abstain);
+  run.warm_decode = summary_of(run.passes, &Lanes::decode, &Lanes::decode_abstain);
+  run.warm_wallclock = summary_of(run.passes, &Lanes::wallclock, &Lanes::wallclock_abstain);
+  if (!run.raw.prompt_note.empty()) {
+    run.notes.push_back(fmt::format("prompt shortened: {}", run.raw.prompt_note));
+  }
+  if (run.passes.empty()) return run;
+  const ModelFile* model = run.raw.model ? &*run.raw.model : nullptr;
+  run.placement = placement_of(run.passes.front().log, model);
+  run.disagreement = disagreement_of(run.passes, run.placement, model);
+  if (const Load* load = main_load(run.passes.front().log)) run.context = load->n_ctx;
+  if (run.context && *run.context < run.raw.context_asked) {
+    run.notes.push_back(
+        fmt::format("context is {}, not the {} asked for", *run.context, run.raw.context_asked));
+  }
+  return run;
+}
+
+}  // namespace picchio

@@ -1,0 +1,40 @@
+// From a recorded run to one that can be judged: rates, phase windows, medians. Pure.
+#pragma once
+
+#include "base/time.h"
+#include "evidence/run.h"
+
+#include <optional>
+#include <vector>
+
+namespace picchio {
+
+/// `logs[i]` is what the reader made of `raw.passes[i].log`; a missing one counts as empty. The
+/// placement is the first pass's, priced with the header where the run has one. Warm figures are
+/// those of the passes after the first, of lanes that do not abstain; with one pass there are none.
+[[nodiscard]] Run assemble(RawRun raw, std::vector<EngineLog> logs);
+
+/// Where the two phases lie on the stopwatch. Absent: neither arrivals nor line stamps tell.
+struct Windows {
+  std::optional<Micros> prefill_begin;
+  std::optional<Micros> decode_begin;  // where prefill ends: the first token
+  std::optional<Micros> decode_end;
+};
+
+/// The clock of the arriving text is trusted when it came in enough pieces: a pipe that hands over
+/// everything at once has one arrival. Else the stamp of the timing line, printed right after the
+/// last token, and the engine's own milliseconds.
+[[nodiscard]] Windows windows_of(const RawPass& raw, const EngineTimings& timings);
+
+/// Whether the arrival times of the text mean anything for `tokens` generated tokens.
+[[nodiscard]] bool arrivals_tell(const RawPass& raw, std::int64_t tokens);
+
+/// Decode rate by the arrival of first and last token; absent where arrivals do not tell.
+[[nodiscard]] std::optional<double> arrival_rate(const RawPass& raw, const EngineTimings& timings);
+
+/// Cores kept busy between two moments, by interpolation of the cumulative samples. Absent when the
+/// window is too short for them: the kernel counts CPU time in ticks of 10 ms.
+[[nodiscard]] std::optional<double> cores_busy(const std::vector<CpuSample>& samples, Micros begin,
+                                               Micros end);
+
+}  // namespace picchio

@@ -1,0 +1,407 @@
+#include "verdict/witnesses.h"
+
+#include "base/text.h"
+#include "verdict/account.h"
+#include "verdict/lanes.h"
+#include "verdict/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace picchio {
+namespace {
+
+// Prefill over decode: CPU runs of a laptop were 2.3 to 5, GPU runs 20 to 50; but a small model on
+// a fast GPU is low too, and a 48-thread CPU reached 15.
+constexpr double kLowRatio = 5;
+// Shorter prompts measure the launch of one batch, not prefill.
+constexpr std::int64_t kPromptThatCounts = 64;
+// All threads at work; the scheduler takes its share.
+constexpr double kBusyShare = 0.8;
+constexpr int kThreadsThatCount = 4;
+// One core waits for the GPU, half a core samples and prints.
+constexpr double kWaitingCores = 1.5;
+
+const Pass* first_pass(const Run& run) {
+  return run.passes.empty() ? nullptr : &run.passes.front();
+}
+
+const Load* first_load(const Run& run) {
+  const Pass* pass = first_pass(run);
+  return pass == nullptr ? nullptr : main_load(pass->log);
+}
+
+std::optional<Word> word_of(Shape shape) {
+  switch (shape) {
+    case Shape::gpu:
+      return Word::gpu;
+    case Shape::partial:
+      return Word::partial;
+    case Shape::cpu:
+    case Shape::software_device:
+      return Word::cpu;
+    case Shape::remote:
+    case Shape::unknown:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ", ";
+    out += plain(word);
+  }
+  return out;
+}
+
+enum class Library { gpu_driver, software_driver, other };
+
+Library library_kind(std::string_view library) {
+  const std::string name = lower(library);
+  for (std::string_view word : {"libvulkan_lvp", "swiftshader", "libpocl"}) {
+    if (name.contains(word)) return Library::software_driver;
+  }
+  // Driver libraries, and the Vulkan drivers by vendor; the loaders (libvulkan, libOpenCL) and
+  // ggml's own backends are there without a device as well.
+  for (std::string_view word :
+       {"libcuda.so", "libnvidia-", "libvulkan_", "libglx_nvidia", "libamdhip64", "libhsa-runtime",
+        "libze_intel_gpu", "libigdrcl", "libnvoptix", "libascend", "libmusa.so", "libadreno",
+        "libcdsprpc", "libigdgmm"}) {
+    if (name.contains(word)) return Library::gpu_driver;
+  }
+  return Library::other;
+}
+
+bool is_gpu_node(std::string_view node) {
+  // A display node (card0) belongs to whoever draws the screen; a computation opens a render node.
+  return node.starts_with("/dev/nvidia") || node.starts_with("/dev/dri/renderD") ||
+         node.starts_with("/dev/kfd") || node.starts_with("/dev/dxg");
+}
+
+struct DeviceTally {
+  std::vector<std::string> hardware, software, remote;
+};
+
+std::string device_text(const std::string& name, const std::string& description) {
+  return description.empty() ? plain(name)
+                             : fmt::format("{} ({})", plain(name), plain(description));
+}
+
+DeviceTally devices_in_use(const Run& run) {
+  DeviceTally out;
+  for (const DeviceAccount& device : run.placement.devices) {
+    const bool used = device.weights_bytes.value_or(0) > 0 || device.kv_bytes.value_or(0) > 0;
+    if (!used) continue;
+    std::string text = device_text(device.name, device.description);
+    // An address is nobody's business in a block that is pasted in public.
+    if (device.kind == DeviceKind::remote)
+      text = plain(device.name.substr(0, device.name.find('[')));
+    switch (device.kind) {
+      case DeviceKind::hardware_gpu:
+        out.hardware.push_back(text);
+        break;
+      case DeviceKind::software:
+        out.software.push_back(text);
+        break;
+      case DeviceKind::remote:
+        out.remote.push_back(text);
+        break;
+      case DeviceKind::host:
+        break;
+    }
+  }
+  return out;
+}
+
+/// An integrated GPU does the work while a discrete one of the same log stands by.
+std::string passed_over(const Run& run) {
+  const Pass* pass = first_pass(run);
+  if (pass == nullptr) return {};
+  const auto used = [&](const Device& device) {
+    return std::ranges::any_of(run.placement.devices, [&](const DeviceAccount& account) {
+      return account.name == device.name && account.weights_bytes.value_or(0) > 0;
+    });
+  };
+  const Device* idle = nullptr;
+  bool integrated_at_work = false;
+  for (const Device& device : pass->log.devices) {
+    if (device.kind != DeviceKind::hardware_gpu || !device.integrated) continue;
+    if (*device.integrated && used(device)) integrated_at_work = true;
+    if (!*device.integrated && !used(device)) idle = &device;
+  }
+  if (idle == nullptr || !integrated_at_work) return {};
+  return fmt::format("; an integrated GPU works while {} is idle",
+                     device_text(idle->name, idle->description));
+}
+
+std::optional<int> threads_of(const Run& run) {
+  const Pass* pass = first_pass(run);
+  return pass == nullptr ? std::nullopt : pass->log.threads;
+}
+
+/// Of the passes after the first, the one that kept the fewest cores busy: another program's noise
+/// only adds. With one pass that one.
+std::optional<double> decode_cores(const Run& run) {
+  std::optional<double> least;
+  for (std::size_t i = run.passes.size() > 1 ? 1 : 0; i < run.passes.size(); ++i) {
+    const std::optional<double> cores = run.passes[i].cpu.decode_cores;
+    if (cores && (!least || *cores < *least)) least = cores;
+  }
+  return least;
+}
+
+std::string ratio_text(const Run& run) {
+  const std::optional<double> prefill = prefill_rate(run);
+  const std::optional<double> decode = decode_rate(run);
+  if (!prefill || !decode || *decode <= 0) return {};
+  const Pass* pass = first_pass(run);
+  const std::int64_t prompt = pass->timings.prompt_tokens.value_or(0);
+  const double ratio = *prefill / *decode;
+  if (prompt < kPromptThatCounts) {
+    return fmt::format(", prefill is {:.1f} times decode, of {} prompt tokens: too few to count",
+                       ratio, prompt);
+  }
+  if (ratio < kLowRatio) return fmt::format(", prefill only {:.1f} times decode: doubtful", ratio);
+  return fmt::format(", prefill {:.1f} times decode, which acquits nobody", ratio);
+}
+
+std::string clock_text(const Run& run) {
+  if (const std::optional<ClockGap> gap = clock_gap(run)) {
+    return fmt::format("; the clocks disagree: text arrived at {:.1f} tok/s", gap->arrived);
+  }
+  for (std::size_t i = 0; i < run.passes.size() && i < run.raw.passes.size(); ++i) {
+    if (arrival_rate(run.raw.passes[i], run.passes[i].timings)) return "; both clocks agree";
+  }
+  return "; no second clock: the text came in too few pieces";
+}
+
+std::optional<double> rate_of_run(const Run& run, const LaneSummary& warm,
+                                  std::optional<double> Lanes::* rate,
+                                  std::string Lanes::* abstain) {
+  if (warm.median) return warm.median;
+  const Pass* pass = first_pass(run);
+  if (pass == nullptr || !(pass->lanes.*abstain).empty()) return std::nullopt;
+  return pass->lanes.*rate;
+}
+
+constexpr WitnessRow kWitnesses[] = {
+    {Witness::claim, claim_testimony},         {Witness::allocation, allocation_testimony},
+    {Witness::device, device_testimony},       {Witness::schedule, schedule_testimony},
+    {Witness::process, process_testimony},     {Witness::gpu_meter, gpu_meter_testimony},
+    {Witness::cpu_meter, cpu_meter_testimony}, {Witness::timing, timing_testimony},
+};
+
+}  // namespace
+
+std::span<const WitnessRow> witnesses() { return kWitnesses; }
+
+std::vector<Testimony> hear_all(const Run& run) {
+  std::vector<Testimony> out;
+  for (const WitnessRow& row : kWitnesses) out.push_back(row.hear(run));
+  return out;
+}
+
+Testimony claim_testimony(const Run& run) {
+  Testimony out{Witness::claim, std::nullopt, "the engine printed no offloaded line"};
+  if (!run.placement.layers_claimed || !run.placement.layers_total) return out;
+  const int claimed = *run.placement.layers_claimed;
+  const int total = *run.placement.layers_total;
+  out.word = claimed <= 0 ? Word::cpu : claimed < total ? Word::partial : Word::gpu;
+  out.sentence = fmt::format("the engine says {}/{} layers on the GPU", claimed, total);
+  return out;
+}
+
+Testimony allocation_testimony(const Run& run) {
+  return {Witness::allocation, word_of(run.placement.shape),
+          run.placement.reason.empty() ? "no pass left a log" : run.placement.reason};
+}
+
+Testimony device_testimony(const Run& run) {
+  Testimony out{Witness::device, std::nullopt, {}};
+  const DeviceTally used = devices_in_use(run);
+  if (!used.remote.empty()) {
+    out.sentence =
+        fmt::format("{} is remote: what it is cannot be seen from here", join(used.remote));
+    const bool told = run.placement.shape == Shape::gpu || run.placement.shape == Shape::cpu;
+    if (told) {
+      // Only a worker's own log brings a remote load to either shape.
+      out.word = word_of(run.placement.shape);
+      out.sentence =
+          fmt::format("{} is remote, and its worker says what it computes on", join(used.remote));
+    }
+    return out;
+  }
+  if (!used.software.empty()) {
+    out.word = used.hardware.empty() ? Word::cpu : Word::partial;
+    out.sentence = fmt::format("{} is this machine's CPU, not a GPU", join(used.software));
+    return out;
+  }
+  if (!used.hardware.empty()) {
+    out.word = Word::gpu;
+    out.sentence = fmt::format("{} is hardware{}", join(used.hardware), passed_over(run));
+    return out;
+  }
+  const Pass* pass = first_pass(run);
+  const std::size_t seen = pass == nullptr ? 0 : pass->log.devices.size();
+  out.sentence = seen == 0 ? "the engine enumerated no device"
+                           : fmt::format("{} enumerated, none of them holds weights or cache",
+                                         device_text(pass->log.devices.front().name,
+                                                     pass->log.devices.front().description));
+  return out;
+}
+
+Testimony schedule_testimony(const Run& run) {
+  Testimony out{Witness::schedule, std::nullopt, "the engine printed no graph splits"};
+  const Load* load = first_load(run);
+  if (load == nullptr) return out;
+  const std::string refused =
+      load->refused_ops.empty() ? "" : fmt::format("; refused: {}", join(load->refused_ops));
+  if (load->flash_attention_on_cpu && load->flash_attention.value_or(false)) {
+    out.word = Word::partial;
+    out.sentence = "flash attention was forced on and its operation sits on the CPU" + refused;
+    return out;
+  }
+  if (!load->splits) {
+    out.sentence += refused;
+    return out;
+  }
+  const int gpus = std::max(1, gpus_in_use(run.placement));
+  const std::int64_t splits = decode_splits(*load->splits);
+  switch (shape_of(*load->splits, gpus, run.placement.layers_total)) {
+    case SplitShape::one_backend:
+      if (gpus_in_use(run.placement) == 0) out.word = Word::cpu;
+      out.sentence = "1 graph split: one backend did everything";
+      break;
+    case SplitShape::usual:
+      // After nothing was placed on a device the decode graph needs no split either.
+      if (gpus_in_use(run.placement) > 0) out.word = Word::gpu;
+      out.sentence = fmt::format("{} graph splits per token: no more than {} {} needs", splits,
+                                 gpus, gpus == 1 ? "device" : "devices");
+      break;
+    case SplitShape::raised:
+      out.sentence = fmt::format("{} graph splits per token, some more than {} {} needs", splits,
+                                 gpus, gpus == 1 ? "device" : "devices");
+      break;
+    case SplitShape::bouncing:
+      out.word = Word::partial;
+      out.sentence =
+          fmt::format("{} graph splits per token: work bounces between GPU and CPU", splits);
+      break;
+  }
+  out.sentence += refused;
+  return out;
+}
+
+Testimony process_testimony(const Run& run) {
+  Testimony out{Witness::process, std::nullopt, "no pass was watched"};
+  if (run.raw.passes.empty()) return out;
+  const ProcessFacts& facts = run.raw.passes.front().process;
+  if (!facts.readable) {
+    out.sentence = "the engine's process could not be looked into";
+    return out;
+  }
+  std::vector<std::string> drivers, software, nodes;
+  for (const std::string& node : facts.device_nodes) {
+    if (is_gpu_node(node)) nodes.push_back(node);
+  }
+  for (const std::string& library : facts.libraries) {
+    const Library kind = library_kind(library);
+    // The Vulkan loader maps every installed driver to ask it; one that found its card holds a
+    // node.
+    const bool only_asked = nodes.empty() && lower(library).contains("libvulkan_");
+    if (kind == Library::gpu_driver && !only_asked) drivers.push_back(library);
+    if (kind == Library::software_driver) software.push_back(library);
+  }
+  if (!drivers.empty() && !nodes.empty()) {
+    out.word = Word::gpu;
+    out.sentence = fmt::format("{} mapped and {} open: a GPU was within reach",
+                               plain(drivers.front()), plain(nodes.front()));
+  } else if (drivers.empty() && nodes.empty()) {
+    out.word = Word::cpu;
+    out.sentence = software.empty()
+                       ? "no GPU driver mapped and no GPU device node open"
+                       : fmt::format("only the software driver {} mapped, no GPU device node open",
+                                     plain(software.front()));
+  } else if (drivers.empty()) {
+    out.sentence = fmt::format("{} open, but no GPU driver mapped", plain(nodes.front()));
+  } else {
+    out.sentence = fmt::format("{} mapped, but no GPU device node open", plain(drivers.front()));
+  }
+  return out;
+}
+
+Testimony gpu_meter_testimony(const Run&) {
+  return {Witness::gpu_meter, std::nullopt, "no meter yet"};
+}
+
+Testimony cpu_meter_testimony(const Run& run) {
+  Testimony out{Witness::cpu_meter, std::nullopt, "CPU time during decode was not measured"};
+  const std::optional<double> cores = decode_cores(run);
+  if (!cores) return out;
+  const std::optional<int> threads = threads_of(run);
+  if (!threads) {
+    out.sentence =
+        fmt::format("{:.1f} cores busy in decode; the thread count is not known", *cores);
+    return out;
+  }
+  out.sentence = fmt::format("{:.1f} cores busy in decode, {} threads", *cores, *threads);
+  if (*threads < kThreadsThatCount) {
+    out.sentence += ": too few threads to tell work from waiting";
+  } else if (*cores >= kBusyShare * *threads) {
+    out.word = Word::cpu;
+    out.sentence += ": every thread was at work";
+  } else if (*cores > kWaitingCores) {
+    out.sentence += ": between waiting and working";
+  } else if (run.placement.shape == Shape::remote || run.placement.shape == Shape::unknown) {
+    out.sentence += ": this process only waited, which does not say for whom";
+  } else {
+    out.word = Word::gpu;
+    out.sentence += ": the CPU only waited";
+  }
+  return out;
+}
+
+Testimony timing_testimony(const Run& run) {
+  Testimony out{Witness::timing, std::nullopt, "the engine printed no rates"};
+  const std::optional<double> decode = decode_rate(run);
+  if (!decode) return out;
+  out.sentence = fmt::format("decode {:.1f} tok/s", *decode);
+  if (const std::optional<double> bandwidth = decode_bandwidth(run)) {
+    out.sentence += fmt::format(" = {:.1f} GiB/s", *bandwidth / (1024.0 * 1024 * 1024));
+  }
+  out.sentence += ratio_text(run);
+  out.sentence += clock_text(run);
+  return out;
+}
+
+std::optional<double> decode_rate(const Run& run) {
+  return rate_of_run(run, run.warm_decode, &Lanes::decode, &Lanes::decode_abstain);
+}
+
+std::optional<double> prefill_rate(const Run& run) {
+  return rate_of_run(run, run.warm_prefill, &Lanes::prefill, &Lanes::prefill_abstain);
+}
+
+std::optional<double> decode_bandwidth(const Run& run) {
+  const std::optional<double> decode = decode_rate(run);
+  if (!decode || !run.raw.model || run.raw.model->bytes_per_token <= 0) return std::nullopt;
+  return *decode * static_cast<double>(run.raw.model->bytes_per_token);
+}
+
+std::optional<ClockGap> clock_gap(const Run& run) {
+  constexpr Micros kLongEnough{1'000'000};
+  for (std::size_t i = 0; i < run.passes.size() && i < run.raw.passes.size(); ++i) {
+    const RawPass& raw = run.raw.passes[i];
+    const std::optional<double> engine = run.passes[i].lanes.decode;
+    const std::optional<double> arrived = arrival_rate(raw, run.passes[i].timings);
+    if (!engine || !arrived || *raw.last_token - *raw.first_token < kLongEnough) continue;
+    if (*arrived < *engine / 2 || *arrived > *engine * 2) return ClockGap{*engine, *arrived};
+  }
+  return std::nullopt;
+}
+
+}  // namespace picchio
