@@ -16,6 +16,7 @@ struct MachineGpu {
   std::string driver;    // kernel driver bound to it; empty: none
   std::string source;    // the file or node that shows it
   bool can_compute = true;  // false: a display adapter of a virtual machine or a server's BMC
+  std::string no_compute_reason;  // why not: "the display adapter of a virtual machine"; empty when true
 };
 
 struct Machine {

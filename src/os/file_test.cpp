@@ -234,8 +234,7 @@ TEST_F(File, EnvironmentAbsentIsNotEmpty) {
   ::setenv("PICCHIO_TEST_EMPTY", "", 1);
   EXPECT_EQ(env("PICCHIO_TEST_EMPTY"), "");
   const auto all = environment();
-  EXPECT_NE(std::ranges::find(all, std::pair<std::string, std::string>("PICCHIO_TEST_EMPTY", "")),
-            all.end());
+  EXPECT_NE(std::ranges::find(all, "PICCHIO_TEST_EMPTY="), all.end());
   ::unsetenv("PICCHIO_TEST_EMPTY");
   EXPECT_EQ(env("PICCHIO_TEST_EMPTY"), std::nullopt);
 }

@@ -1,0 +1,43 @@
+#include "base/text.h"
+#include "machine/cpu_name.h"
+#include "machine/gpus.h"
+#include "machine/inventory.h"
+#include "os/file.h"
+
+namespace picchio {
+namespace {
+
+// /proc/cpuinfo of a machine with a thousand processors is 1.5 MiB.
+constexpr std::int64_t kMaxFile = std::int64_t{16} << 20;
+
+std::string text_of(const std::string& path) {
+  return os::read_file(path, kMaxFile).value_or(std::string());
+}
+
+std::optional<std::int64_t> ram_bytes(std::string_view meminfo) {
+  for (std::string_view line : split_lines(meminfo)) {
+    if (!take_prefix(line, "MemTotal:")) continue;
+    const auto kib = take_int(line);
+    if (!kib || trim(line) != "kB") return std::nullopt;
+    return *kib * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Machine read_machine(const std::string& root) {
+  const std::string proc = root.ends_with('/') ? root + "proc/" : root + "/proc/";
+  const std::string cpuinfo = text_of(proc + "cpuinfo");
+  Machine machine;
+  machine.chip = cpu_name(cpuinfo, text_of(proc + "device-tree/model"));
+  machine.logical_cores = logical_cores(cpuinfo);
+  machine.ram_bytes = ram_bytes(text_of(proc + "meminfo"));
+  const std::string type = text_of(proc + "sys/kernel/ostype");
+  const std::string release = text_of(proc + "sys/kernel/osrelease");
+  machine.os = trim(std::string(trim(type)) + " " + std::string(trim(release)));
+  find_gpus(root, machine);
+  return machine;
+}
+
+}  // namespace picchio

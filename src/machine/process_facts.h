@@ -1,0 +1,30 @@
+// What could have run on a GPU at all: the libraries that a process tree has mapped and the device
+// nodes that it holds open. All GPU work on Linux goes through an open device node, so a tree that
+// has none computed on the CPU, whatever it has loaded; a node alone proves no work.
+#pragma once
+
+#include "evidence/run.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace picchio {
+
+/// Of the tree below `pid`. Only names that tell something (ggml backends, GPU drivers and their
+/// runtimes), each once, sorted, at most 64 of a kind. `readable` stays false, and the lists empty,
+/// when any process of the tree may not be looked at: half a tree proves nothing. `workers` is left
+/// alone.
+[[nodiscard]] ProcessFacts read_process_facts(const std::string& root, int pid);
+
+/// Who listens on an RPC endpoint of this machine ("127.0.0.1:50052", "localhost:50052",
+/// "[::1]:50052"). Absent when the endpoint is not loopback, nobody listens, or a listener may not
+/// be looked at. Several holders of the port count as one worker with all their libraries and
+/// nodes.
+///
+/// A forwarder (ssh -L, a container's proxy) listens too and computes elsewhere: only a worker that
+/// has mapped a ggml library speaks for itself.
+[[nodiscard]] std::optional<LocalWorker> find_local_worker(const std::string& root,
+                                                           std::string_view endpoint);
+
+}  // namespace picchio
