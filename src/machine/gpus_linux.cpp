@@ -194,7 +194,7 @@ class Search {
       return;
     }
     const DrmDriver* row = find_drm_driver(identity);
-    if (row == nullptr && device->contains("/host1x")) row = find_drm_driver("tegra");
+    if (row == nullptr && device->contains("host1x")) row = find_drm_driver("tegra");
     gpu.vendor = row != nullptr ? row->vendor : std::string_view();
     gpu.name = with_driver(row != nullptr ? std::string(row->name) : "GPU " + node, driver);
     std::optional<std::string_view> why_not;
