@@ -1,0 +1,551 @@
+// The way to disk and back, runs of the established tool, and files that somebody spoiled.
+#include "base/text.h"
+#include "kept/codec.h"
+#include "kept/folder.h"
+#include "kept/last_run.h"
+#include "kept/sample_raw_runs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <tuple>
+
+namespace picchio::kept {
+namespace {
+
+namespace fs = std::filesystem;
+using samples::random_run;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "picchio-kept-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+void spill(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// Equality written out apart from the codec's own list of fields. The structured bindings name
+// every field there is: one that is added to a struct stops this file from compiling until it is
+// added here, and then the round trip fails until kept/fields.h has it too.
+void expect_same(const EngineProgram& a, const EngineProgram& b) {
+  const auto& [path, name, version, build] = a;
+  EXPECT_EQ(std::tie(path, name, version, build), std::tie(b.path, b.name, b.version, b.build));
+}
+
+void expect_same(const MachineGpu& a, const MachineGpu& b) {
+  const auto& [name, vendor, address, driver, source, can_compute, reason] = a;
+  EXPECT_EQ(std::tie(name, vendor, address, driver, source, can_compute, reason),
+            std::tie(b.name, b.vendor, b.address, b.driver, b.source, b.can_compute,
+                     b.no_compute_reason));
+}
+
+void expect_same(const TensorInfo& a, const TensorInfo& b) {
+  const auto& [name, type, elements, bytes, block] = a;
+  EXPECT_EQ(std::tie(name, type, elements, bytes, block),
+            std::tie(b.name, b.type, b.elements, b.bytes, b.block));
+}
+
+void expect_same(const CpuSample& a, const CpuSample& b) {
+  const auto& [at, cpu_seconds] = a;
+  EXPECT_EQ(std::tie(at, cpu_seconds), std::tie(b.at, b.cpu_seconds));
+}
+
+void expect_same(const LocalWorker& a, const LocalWorker& b) {
+  const auto& [endpoint, process, libraries, device_nodes] = a;
+  EXPECT_EQ(std::tie(endpoint, process, libraries, device_nodes),
+            std::tie(b.endpoint, b.process, b.libraries, b.device_nodes));
+}
+
+template <class T>
+void expect_same(const std::vector<T>& a, const std::vector<T>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) expect_same(a[i], b[i]);
+}
+
+void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
+  const auto& [readable, libraries, device_nodes, processes, workers] = a;
+  EXPECT_EQ(std::tie(readable, libraries, device_nodes, processes),
+            std::tie(b.readable, b.libraries, b.device_nodes, b.processes));
+  expect_same(workers, b.workers);
+}
+
+void expect_same(const Machine& a, const Machine& b) {
+  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason] = a;
+  EXPECT_EQ(
+      std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason),
+      std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known, b.gpus_unknown_reason));
+  expect_same(gpus, b.gpus);
+}
+
+void expect_same(const ModelFile& a, const ModelFile& b) {
+  const auto& [path, name, architecture, file_type, file_bytes, tensor_bytes, parameters, tensors,
+               shards, block_count, context_length, expert_count, expert_used_count, nextn, tied,
+               always_host, skipped, token_embd, per_token] = a;
+  EXPECT_EQ(std::tie(path, name, architecture, file_type, file_bytes, tensor_bytes, parameters,
+                     shards, block_count, context_length, expert_count, expert_used_count, nextn,
+                     tied, always_host, skipped, token_embd, per_token),
+            std::tie(b.path, b.name, b.architecture, b.file_type, b.file_bytes, b.tensor_bytes,
+                     b.parameters, b.shards, b.block_count, b.context_length, b.expert_count,
+                     b.expert_used_count, b.nextn_predict_layers, b.tied_output,
+                     b.always_host_bytes, b.skipped_bytes, b.token_embd_bytes, b.bytes_per_token));
+  expect_same(tensors, b.tensors);
+}
+
+void expect_same(const RawPass& a, const RawPass& b) {
+  const auto& [argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
+               exit_code, cpu, cached_fraction, cache_dropped, process, prompt_prefix] = a;
+  EXPECT_EQ(std::tie(argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads,
+                     wall, exit_code, cached_fraction, cache_dropped, prompt_prefix),
+            std::tie(b.argv, b.log, b.line_stamps, b.stdout_bytes, b.first_token, b.last_token,
+                     b.stdout_reads, b.wall, b.exit_code, b.cached_fraction, b.cache_dropped,
+                     b.prompt_prefix));
+  expect_same(cpu, b.cpu);
+  expect_same(process, b.process);
+}
+
+void expect_same(const RawRun& a, const RawRun& b) {
+  const auto& [picchio_version, protocol, engine, machine, model, model_label, user_args,
+               environment, context_asked, tokens_asked, prompt_note, passes] = a;
+  EXPECT_EQ(std::tie(picchio_version, protocol, model_label, user_args, environment, context_asked,
+                     tokens_asked, prompt_note),
+            std::tie(b.picchio_version, b.protocol, b.model_label, b.user_args, b.environment,
+                     b.context_asked, b.tokens_asked, b.prompt_note));
+  expect_same(engine, b.engine);
+  expect_same(machine, b.machine);
+  ASSERT_EQ(model.has_value(), b.model.has_value());
+  if (model) expect_same(*model, *b.model);
+  ASSERT_EQ(passes.size(), b.passes.size());
+  for (std::size_t i = 0; i < passes.size(); ++i) expect_same(passes[i], b.passes[i]);
+}
+
+void keep(const std::string& folder, const RawRun& run) {
+  const Result<> header = write_run(folder, run);
+  ASSERT_TRUE(header) << header.error().message;
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const Result<> pass = write_pass(folder, run, i);
+    ASSERT_TRUE(pass) << pass.error().message;
+  }
+}
+
+TEST(Codec, EveryFieldComesBack) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const RawRun run = random_run(seed);
+    const Result<KeptHeader> header = run_from_json(run_to_json(run));
+    ASSERT_TRUE(header) << header.error().message;
+    RawRun back = header->run;
+    EXPECT_EQ(static_cast<std::size_t>(header->pass_count), run.passes.size());
+    for (const RawPass& pass : run.passes) {
+      const Result<RawPass> read = pass_from_json(pass_to_json(run, pass));
+      ASSERT_TRUE(read) << read.error().message;
+      const auto stamps = stamps_from_text(stamps_to_text(pass.line_stamps));
+      ASSERT_TRUE(stamps) << stamps.error().message;
+      back.passes.push_back(*read);
+      back.passes.back().log = pass.log;  // a file of its own, as it is
+      back.passes.back().line_stamps = *stamps;
+    }
+    expect_same(run, back);
+  }
+}
+
+TEST(Folder, EveryByteOfARunComesBack) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const TemporaryFolder folder;
+    const RawRun run = random_run(seed);
+    keep(folder.file("a/b"), run);
+    const Result<RawRun> back = read_run(folder.file("a/b"));
+    ASSERT_TRUE(back) << back.error().message;
+    expect_same(run, *back);
+  }
+}
+
+TEST(Folder, FilesAreForTheirOwnerAndTheEstablishedTool) {
+  const TemporaryFolder folder;
+  RawRun run = random_run(3);
+  run.engine = {"/usr/bin/llama-completion", "llama-completion", "0.7.0", "b11669"};
+  run.model.reset();
+  run.model_label = "tiny.gguf";
+  run.user_args = {"-ngl", "4"};
+  run.passes[0].wall = Micros(4904695);
+  run.passes[0].prompt_prefix = "Run 7978b8f3 pass 01. ";
+  keep(folder.path(), run);
+  EXPECT_EQ(slurp(folder.file("pass1.stderr.txt")), run.passes[0].log);
+  const auto meta = nlohmann::json::parse(slurp(folder.file("pass1.meta.json")));
+  EXPECT_EQ(meta["wall_s"], 4.904695);
+  EXPECT_EQ(meta["engine"], "llama.cpp b11669");
+  EXPECT_EQ(meta["model_name"], "tiny.gguf");
+  EXPECT_EQ(meta["prompt_nonce"], "Run 7978b8f3 pass 01. ");
+  EXPECT_EQ(meta["extra_args"], (nlohmann::json{"-ngl", "4"}));
+  for (const char* name : {"run.json", "pass1.stderr.txt", "pass1.meta.json", "pass1.stamps.txt"}) {
+    EXPECT_EQ(fs::status(folder.file(name)).permissions() & fs::perms::all,
+              fs::perms::owner_read | fs::perms::owner_write)
+        << name;
+  }
+}
+
+TEST(Folder, ARunThatEndedEarlyIsReadUpToThere) {
+  const TemporaryFolder folder;
+  RawRun run = random_run(5);
+  run.passes.resize(1);
+  keep(folder.path(), run);
+  const Result<RawRun> back = read_run(folder.path());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->passes.size(), 1U);
+}
+
+TEST(Folder, NumbersThatAreNotFiniteAreNotKept) {
+  const TemporaryFolder folder;
+  RawRun run = random_run(6);
+  run.passes.resize(1);
+  run.passes[0].cached_fraction = std::numeric_limits<double>::quiet_NaN();
+  run.passes[0].cpu = {{Micros(1), 1.5}, {Micros(2), std::numeric_limits<double>::infinity()}};
+  keep(folder.path(), run);
+  const Result<RawRun> back = read_run(folder.path());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_FALSE(back->passes[0].cached_fraction);
+  ASSERT_EQ(back->passes[0].cpu.size(), 1U);
+  EXPECT_EQ(back->passes[0].cpu[0].cpu_seconds, 1.5);
+}
+
+struct Spoiled {
+  std::string name;
+  std::string file;
+  std::function<std::string(std::string)> change;  // "" removes the file
+  std::string reason;
+};
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) return "the test's text is gone";
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Folder, SpoiledFilesAreNamedWithTheReason) {
+  const std::vector<Spoiled> table = {
+      {"no pass file", "pass2.stderr.txt", [](auto) { return ""; }, "lacks 'pass2.stderr.txt'"},
+      {"no stamps", "pass1.stamps.txt", [](auto) { return ""; }, "lacks 'pass1.stamps.txt'"},
+      {"no meta", "pass1.meta.json", [](auto) { return ""; }, "lacks 'pass1.meta.json'"},
+      {"half a file", "run.json", [](auto text) { return text.substr(0, text.size() / 2); },
+       "run.json': it is not JSON"},
+      {"other schema", "run.json", [](auto text) { return with(text, "kept-run.v1", "run.v1"); },
+       "its schema is not 'picchio.kept-run.v1'"},
+      {"an array", "run.json", [](auto) { return "[1]"; }, "it is not a JSON object"},
+      {"a wrong type", "run.json",
+       [](auto text) { return with(text, "\"pass_count\": 2", "\"pass_count\": \"2\""); },
+       "field 'pass_count' is not a whole number"},
+      {"no such count", "run.json",
+       [](auto text) { return with(text, "\"pass_count\": 2", "\"pass_count\": 2000000"); },
+       "field 'pass_count' is not between 0 and 1000"},
+      {"a deep wrong type", "run.json",
+       [](auto text) { return with(text, "\"gpus_known\":", "\"gpus_known\":4,\"x\":"); },
+       "field 'machine.gpus_known' is not true or false"},
+      {"a bomb of brackets", "run.json", [](auto) { return std::string(1000000, '['); },
+       "it nests deeper than 32 levels"},
+      {"a number too large", "pass1.meta.json",
+       [](auto text) {
+         return with(text, "\"exit_code\": ", "\"exit_code\": 99999999999, \"x\": ");
+       },
+       "field 'exit_code' is not a number of 32 bits"},
+      {"a number beyond 64 bits", "pass1.meta.json",
+       [](auto text) {
+         return with(text, "\"wall_us\": ", "\"wall_us\": 18446744073709551615, \"x\": ");
+       },
+       "field 'wall_us' is not a whole number"},
+      {"bad hex", "pass1.meta.json",
+       [](auto text) {
+         return with(text, "\"prompt_prefix\": ", "\"prompt_prefix\": {\"hex\": \"4\"}, \"x\": ");
+       },
+       "field 'prompt_prefix' is not a string"},
+      {"a bad stamp", "pass1.stamps.txt", [](auto) { return "1\n2\nnow\x1b[31m\n"; },
+       "line 3 is not a whole number of microseconds: 'now'"},
+  };
+  for (const Spoiled& spoiled : table) {
+    SCOPED_TRACE(spoiled.name);
+    const TemporaryFolder folder;
+    RawRun run = random_run(8);
+    run.passes.resize(2);
+    keep(folder.path(), run);
+    const std::string path = folder.file(spoiled.file);
+    const std::string changed = spoiled.change(slurp(path));
+    if (changed.empty()) {
+      fs::remove(path);
+    } else {
+      spill(path, changed);
+    }
+    const Result<RawRun> back = read_run(folder.path());
+    ASSERT_FALSE(back);
+    EXPECT_NE(back.error().message.find(spoiled.reason), std::string::npos) << back.error().message;
+  }
+}
+
+// Every prefix and many single-byte changes: an answer or an error, never a crash.
+TEST(Codec, NoTextCrashesIt) {
+  const RawRun run = random_run(11);
+  const std::string header = run_to_json(run);
+  const std::string meta = pass_to_json(run, run.passes[0]);
+  const auto read_all = [](const std::string& text) {
+    return static_cast<int>(run_from_json(text).has_value()) +
+           static_cast<int>(pass_from_json(text).has_value()) +
+           static_cast<int>(foreign_pass_from_json(text).has_value()) +
+           static_cast<int>(stamps_from_text(text).has_value()) +
+           static_cast<int>(last_runs_from_json(text).has_value());
+  };
+  int answers = 0;
+  for (const std::string& text : {header, meta}) {
+    for (std::size_t i = 0; i < text.size(); i += 1 + text.size() / 50) {
+      EXPECT_LE(read_all(text.substr(0, i)), 1);
+      for (const char c : {'\0', '"', '[', '{', '9', '-', '\xff', 'n'}) {
+        std::string changed = text;
+        changed[i] = c;
+        answers += read_all(changed);
+      }
+    }
+  }
+  EXPECT_GT(answers, 0);  // changes inside strings are still readable
+}
+
+TEST(Codec, AnOlderRunHasFewerFields) {
+  const Result<KeptHeader> header = run_from_json(R"({"schema": "picchio.kept-run.v1"})");
+  ASSERT_TRUE(header);
+  EXPECT_EQ(header->run.protocol, "mp1");
+  EXPECT_FALSE(header->run.model);
+  const Result<RawPass> pass =
+      pass_from_json(R"({"schema": "picchio.kept-pass.v1", "future": [1]})");
+  ASSERT_TRUE(pass);
+  EXPECT_FALSE(pass->cached_fraction);
+}
+
+TEST(Codec, ForeignPasses) {
+  const auto pass = foreign_pass_from_json(
+      R"({"wall_s": 49.92333729201346, "engine": "llama.cpp b9430", "model_name": "m.gguf",
+          "extra_args": ["-ngl", "0"], "prompt_nonce": null})");
+  ASSERT_TRUE(pass) << pass.error().message;
+  EXPECT_EQ(pass->pass.wall, Micros(49923337));
+  EXPECT_EQ(pass->engine.name, "llama.cpp");
+  EXPECT_EQ(pass->engine.build, "b9430");
+  EXPECT_EQ(pass->user_args, (std::vector<std::string>{"-ngl", "0"}));
+  const auto single = foreign_pass_from_json(
+      R"({"case":"x","exit":3,"wall_s":8,"cmd":"llama-completion -m model.gguf -ngl 99"})");
+  ASSERT_TRUE(single) << single.error().message;
+  EXPECT_EQ(single->pass.exit_code, 3);
+  EXPECT_EQ(single->pass.argv.size(), 5U);
+  EXPECT_EQ(single->engine.name, "llama-completion");
+  struct Name {
+    const char* text;
+    const char* name;
+    const char* build;
+  };
+  for (const Name& each : {Name{"llama.cpp llama-completion", "llama-completion", ""},
+                           Name{"llama.cpp b0.2.0-dev", "llama.cpp", "b0.2.0-dev"},
+                           Name{"llama.cpp (version unknown)", "llama.cpp", ""}}) {
+    const auto read =
+        foreign_pass_from_json(fmt::format(R"({{"wall_s": 1, "engine": "{}"}})", each.text));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->engine.name, each.name);
+    EXPECT_EQ(read->engine.build, each.build);
+  }
+  for (const char* bad : {R"({"wall_s": "8"})", R"({"wall_s": -1})", R"({"wall_s": 1e300})",
+                          R"({})", R"({"wall_s": 1, "extra_args": "-ngl 0"})", R"([])", ""}) {
+    EXPECT_FALSE(foreign_pass_from_json(bad)) << bad;
+  }
+}
+
+TEST(Folder, RunsOfTheEstablishedToolAreRead) {
+  const fs::path corpus = fs::path(PICCHIO_CORPUS_DIR) / "raw";
+  if (!fs::exists(corpus)) GTEST_SKIP() << "no recorded runs at " << corpus;
+  for (const char* name : {"healthy-metal", "cpu-fallback", "linux-4090", "linux-5090-cuda"}) {
+    const Result<RawRun> run = read_run((corpus / name).string());
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ(run->passes.size(), 3U) << name;
+    EXPECT_FALSE(run->model_label.empty()) << name;
+    EXPECT_FALSE(run->machine.gpus_known) << name;
+    for (const RawPass& pass : run->passes) {
+      EXPECT_GT(pass.wall.count(), 0) << name;
+      EXPECT_FALSE(pass.log.empty()) << name;
+      EXPECT_TRUE(pass.line_stamps.empty()) << name;
+    }
+  }
+  const Result<RawRun> forced = read_run((corpus / "cpu-fallback").string());
+  EXPECT_EQ(forced->user_args, (std::vector<std::string>{"--device", "none", "-ngl", "0"}));
+  const Result<RawRun> single = read_run((corpus / "linux-4090/cuda-ngl0.stderr.txt").string());
+  ASSERT_TRUE(single) << single.error().message;
+  EXPECT_EQ(single->passes.size(), 1U);
+  EXPECT_EQ(single->passes[0].wall, Micros(163'000'000));
+  const Result<RawRun> server = read_run((corpus / "server-endpoint").string());
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().kind, ErrorKind::unsupported);
+  const Result<RawRun> log_alone = read_run((corpus / "kv-q8").string());
+  ASSERT_FALSE(log_alone);
+  EXPECT_NE(log_alone.error().message.find("lacks 'ctk-q8.meta.json'"), std::string::npos);
+  EXPECT_FALSE(log_alone.error().hint.empty());
+}
+
+TEST(Folder, ForeignFoldersThatAreNoRun) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_run(folder.path()).error().kind, ErrorKind::not_found);
+  EXPECT_EQ(read_run(folder.file("absent")).error().kind, ErrorKind::not_found);
+  spill(folder.file("pass1.stderr.txt"), "log");
+  spill(folder.file("pass1.meta.json"), R"({"wall_s": 1})");
+  spill(folder.file("pass3.stderr.txt"), "log");
+  spill(folder.file("pass3.meta.json"), R"({"wall_s": 1})");
+  const Result<RawRun> gap = read_run(folder.path());
+  ASSERT_FALSE(gap);
+  EXPECT_NE(gap.error().message.find("lacks 'pass2.stderr.txt'"), std::string::npos)
+      << gap.error().message;
+  const TemporaryFolder several;
+  for (const char* name : {"a", "b"}) {
+    spill(several.file(name + std::string(".stderr.txt")), "log");
+    spill(several.file(name + std::string(".meta.json")), R"({"wall_s": 1})");
+  }
+  const Result<RawRun> two = read_run(several.path());
+  ASSERT_FALSE(two);
+  EXPECT_NE(two.error().hint.find("a.stderr.txt"), std::string::npos);
+  EXPECT_TRUE(read_run(several.file("b.stderr.txt")));
+}
+
+LastRun record(int number) {
+  LastRun run;
+  run.model = fmt::format("/models/{}.gguf", number);
+  run.time = fmt::format("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60);
+  run.state = "HEALTHY";
+  run.decode = number + 0.1;
+  return run;
+}
+
+TEST(LastRuns, OneForEachModelNewestFirstOldestOut) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 70; ++i) ASSERT_TRUE(remember_last_run(folder.file("cache"), record(i)));
+  LastRun again = record(20);
+  again.time = "2026-01-02T00:00:00Z";
+  again.model = std::string("/models/\xff.gguf");
+  again.prefill = std::numeric_limits<double>::quiet_NaN();
+  ASSERT_TRUE(remember_last_run(folder.file("cache"), again));
+  ASSERT_TRUE(remember_last_run(folder.file("cache"), again));
+  const auto runs = read_last_runs(folder.file("cache"));
+  ASSERT_TRUE(runs) << runs.error().message;
+  ASSERT_EQ(runs->size(), kMostLastRuns);
+  EXPECT_EQ(runs->front().model, again.model);
+  EXPECT_FALSE(runs->front().prefill);
+  EXPECT_EQ((*runs)[1].model, record(69).model);
+  EXPECT_EQ(runs->back().model, record(7).model);
+  EXPECT_EQ(runs->back().decode, 7.1);
+  EXPECT_EQ(fs::status(folder.file("cache/last-runs.json")).permissions() & fs::perms::all,
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(LastRuns, ForeignFilesAreMovedAsideWithANote) {
+  for (const std::string& text :
+       {std::string("garbage\x1b"), std::string(), std::string("{}"), std::string("[]"),
+        std::string(R"({"schema": "picchio.last-runs.v9", "runs": []})"),
+        std::string(R"({"schema": "picchio.last-runs.v1", "runs": [{"decode": "x"}]})"),
+        std::string(5 << 20, '[')}) {
+    const TemporaryFolder folder;
+    spill(folder.file("last-runs.json"), text);
+    EXPECT_EQ(read_last_runs(folder.path()).error().kind, ErrorKind::malformed)
+        << text.substr(0, 80);
+    std::string note;
+    const Result<> kept = remember_last_run(folder.path(), record(1), &note);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_NE(note.find("last-runs.json.unreadable"), std::string::npos) << note;
+    EXPECT_EQ(slurp(folder.file("last-runs.json.unreadable")), text);
+    EXPECT_EQ(read_last_runs(folder.path())->size(), 1U);
+  }
+}
+
+TEST(LastRuns, WhatCannotBeWrittenIsAnError) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.file("last-runs.json"));
+  EXPECT_FALSE(remember_last_run(folder.path(), record(1)));
+  spill(folder.file("no-folder"), "x");
+  EXPECT_FALSE(remember_last_run(folder.file("no-folder"), record(1)));
+  EXPECT_EQ(slurp(folder.file("no-folder")), "x");
+}
+
+TEST(LastRuns, TwoAtOnceKeepTheFileWhole) {
+  const TemporaryFolder folder;
+  const auto write_many = [&](int first) {
+    for (int i = first; i < first + 10; ++i) {
+      const Result<> kept = remember_last_run(folder.path(), record(i));
+      EXPECT_TRUE(kept) << kept.error().message;
+      const auto runs = read_last_runs(folder.path());
+      EXPECT_TRUE(runs) << runs.error().message;
+    }
+  };
+  std::thread one(write_many, 0);
+  std::thread two(write_many, 30);
+  one.join();
+  two.join();
+  const auto runs = read_last_runs(folder.path());
+  ASSERT_TRUE(runs);
+  EXPECT_GE(runs->size(), 10U);  // of the two that wrote last, one may have lost its record
+  EXPECT_FALSE(fs::exists(folder.file("last-runs.json.unreadable")));
+}
+
+TEST(LastRuns, RatesAreTheWarmMediansThatCount) {
+  picchio::Run run;
+  run.raw.engine = {"/bin/llama-completion", "llama-completion", "0.7.0", "b11669"};
+  run.passes.resize(3);
+  run.warm_prefill = {500, 490, 510, "cached prompt"};
+  run.warm_decode = {21.1, 21, 22, ""};
+  Verdict verdict;
+  verdict.state = State::partial_offload;
+  const LastRun warm = last_run_of(run, verdict, "m", "t");
+  EXPECT_FALSE(warm.prefill);
+  EXPECT_EQ(warm.decode, 21.1);
+  EXPECT_EQ(warm.state, "PARTIAL OFFLOAD");
+  EXPECT_EQ(warm.engine_version, "b11669");
+  run.passes.resize(1);
+  run.passes[0].lanes.wallclock = 5.5;
+  EXPECT_EQ(last_run_of(run, verdict, "m", "t").wallclock, 5.5);
+}
+
+TEST(LastRuns, TheUsersCacheFolderAndThePresentTime) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1), 0);
+  picchio::Run run;
+  run.raw.model_label = "qwen:9b";
+  ASSERT_TRUE(remember_last_run(run, Verdict{}));
+  const auto runs = read_last_runs(folder.file("picchio"));
+  ASSERT_TRUE(runs && runs->size() == 1);
+  EXPECT_EQ(runs->front().model, "qwen:9b");
+  EXPECT_EQ(runs->front().time.size(), std::string("2026-11-29T15:12:32Z").size());
+  EXPECT_TRUE(runs->front().time.ends_with('Z'));
+  EXPECT_GE(runs->front().time, "2024-01-01T00:00:00Z");
+  run.raw.model_label.clear();
+  EXPECT_FALSE(remember_last_run(run, Verdict{}));
+}
+
+}  // namespace
+}  // namespace picchio::kept
