@@ -30,7 +30,7 @@ struct BufferLine {
   DeviceKind kind = DeviceKind::host;
   BufferUse use = BufferUse::weights;
   std::int64_t bytes = 0;
-  bool copy = false;    // CPU_REPACK and kin: a second copy of host weights (with mmap), never added
+  bool copy = false;    // CPU_REPACK and kin that repeat weights a mapped span holds: never added
   bool mapped = false;  // *_Mapped: a span of the file, which can overlap what lies elsewhere
   int line = 0;
 };
@@ -216,6 +216,7 @@ struct EngineLog {
   std::optional<int> threads;
   std::optional<int> cores;            // "n_threads = 2 / 2": the second number
   std::string backends;                // system_info's "CUDA : ARCHS = 890 | ... | CPU : ..." names
+  bool all_flash_quants = false;       // "FA_ALL_QUANTS = 1": attention kernels for every KV type
   std::optional<std::int64_t> prompt_tokens_cached;  // reused from a cache: spoils the prefill lane
   bool has_placement_lines = false;    // any line that could carry placement was seen
   std::vector<std::string> notes;      // known lines that could not be read, with their number
