@@ -174,7 +174,7 @@ void make_hostile(Sample& sample, const std::string& text) {
   run.raw.model_label = text;
   run.raw.machine.chip = text;
   run.raw.machine.os = text;
-  run.raw.machine.gpus = {{text, text, text, text, text, true}};
+  run.raw.machine.gpus = {{text, text, text, text, text, true, text}};
   run.raw.user_args = {text, text};
   run.raw.environment = {{text, text}};
   run.raw.prompt_note = text;
@@ -438,6 +438,43 @@ TEST(Json, PassesThatDifferHaveNoCommonLayerCount) {
   const auto json = nlohmann::json::parse(run_json(sample.run, sample.verdict, 5));
   EXPECT_TRUE(json["passes"][0]["offload_n"].is_null());
   EXPECT_FALSE(json["placement"]["disagreement"].is_null());
+}
+
+// Every key that is printed is in the schema and in docs/json.md, every key the schema demands is
+// printed; the end-to-end tests hold values against the schema.
+void expect_described(const nlohmann::json& value, const nlohmann::json& schema,
+                      const std::string& document, const std::string& where) {
+  if (value.is_array() && schema.contains("items")) {
+    for (const auto& element : value) {
+      expect_described(element, schema["items"], document, where + "[]");
+    }
+  }
+  if (!value.is_object() || !schema.contains("properties")) return;
+  const auto& properties = schema["properties"];
+  for (const auto& [key, inner] : value.items()) {
+    ASSERT_TRUE(properties.contains(key)) << where << "." << key << " is not in the schema";
+    EXPECT_NE(document.find("`" + key + "`"), std::string::npos)
+        << key << " is not in docs/json.md";
+    expect_described(inner, properties[key], document, where + "." + key);
+  }
+  for (const auto& key : schema["required"]) {
+    EXPECT_TRUE(value.contains(key.get<std::string>())) << where << " lacks " << key;
+  }
+}
+
+TEST(Json, SchemaAndDocumentNameEveryKey) {
+  const std::string docs = std::string(PICCHIO_SOURCE_DIR) + "/docs/";
+  const std::string document = slurp(docs + "json.md");
+  const auto run_schema = nlohmann::json::parse(slurp(docs + "schema/diagnose.v1.json"));
+  const auto log_schema = nlohmann::json::parse(slurp(docs + "schema/explain-log.v1.json"));
+  for (const Sample& sample : samples::all()) {
+    expect_described(nlohmann::json::parse(run_json(sample.run, sample.verdict, 0)), run_schema,
+                     document, sample.name);
+    EngineLog log = log_of(sample);
+    log.devices.resize(1);
+    expect_described(nlohmann::json::parse(log_json(log, sample.run.placement, sample.verdict, 0)),
+                     log_schema, document, sample.name);
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ Json machine_json(const Machine& machine) {
                     {"vendor", text_or_null(gpu.vendor)},
                     {"address", text_or_null(gpu.address)},
                     {"driver", text_or_null(gpu.driver)},
-                    {"can_compute", gpu.can_compute}});
+                    {"can_compute", gpu.can_compute},
+                    {"no_compute_reason", text_or_null(gpu.no_compute_reason)}});
   }
   Json ram = nullptr;
   if (machine.ram_bytes) {
