@@ -68,6 +68,9 @@ std::optional<double> fraction_of(const Account& a, Shape shape) {
   if (shape == Shape::remote || shape == Shape::unknown) return std::nullopt;
   if (shape == Shape::cpu || shape == Shape::software_device) return 0.0;
   if (a.weights.remote > 0 && a.remote == RemoteTruth::unknown) return std::nullopt;
+  // A short offload leaves something on the host; a log that shows nothing there lost the line.
+  const bool host_lost = a.weights.host == 0 && a.weights.host_printed == 0 && !a.weights.total;
+  if (a.partial_claim && host_lost) return std::nullopt;
   std::int64_t hardware = a.weights.hardware;
   if (a.remote == RemoteTruth::gpu) hardware += a.weights.remote;
   return static_cast<double>(hardware) / static_cast<double>(a.weights.all());
@@ -182,6 +185,8 @@ Placement by_claim_or_plan(const EngineLog& log, const Load* load, Placement bas
   if (load != nullptr && load->claim) {
     const LayerClaim& claim = *load->claim;
     if (claim.on_gpu == 0) {
+      base.weights_on_gpu_fraction = 0.0;
+      base.kv_on = KvPlace::cpu;  // the cache follows its layer
       return cpu_placement(std::move(base),
                            fmt::format("the engine put 0 of {} layers on a GPU", claim.total));
     }
@@ -216,13 +221,13 @@ Placement without_weights(const EngineLog& log, const Load* load) {
   }
   if (load != nullptr && load->failure) {
     if (event == nullptr || event->line <= load->last_line) {
-      base.reason = fmt::format("the load failed: {}", plain(*load->failure));
+      base.reason = fmt::format("the load failed: {}", picchio::fit(plain(*load->failure), 80));
       return base;
     }
   }
   if (event != nullptr) {
-    return cpu_placement(std::move(base),
-                         fmt::format("the engine said so: {}", plain(event->text)));
+    return cpu_placement(std::move(base), fmt::format("the engine said so: {}",
+                                                      picchio::fit(plain(event->text), 80)));
   }
   if (load != nullptr) {
     if (std::optional<Placement> cached = by_cache(log, *load, base)) return *std::move(cached);

@@ -217,7 +217,7 @@ TEST(Placement, ALogWithoutWeightsCanConvictButNeverAcquit) {
       {"nothing at all", nothing(), {Shape::unknown, {}, {}, {}}},
       {"claim and device alone", claim_and_device, {Shape::unknown, {}, {}, {}}},
       {"claim 20/33", log_of({}, 20, 33), {Shape::partial, {}, {}, 20}},
-      {"claim 0/33", log_of({}, 0, 33), {Shape::cpu, {}, {}, 0}},
+      {"claim 0/33", log_of({}, 0, 33), {Shape::cpu, 0.0, KvPlace::cpu, 0}},
       {"plan", plan, {Shape::unknown, {}, {}, {}}},
       {"plan of none", planned_none, {Shape::cpu, {}, {}, 0}},
       {"warning",

@@ -49,7 +49,9 @@ struct CauseRow {
 std::optional<Cause> device_none(const CauseEvidence&);
 std::optional<Cause> ngl_0(const CauseEvidence&);
 std::optional<Cause> num_gpu_0(const CauseEvidence&);
+std::optional<Cause> ngl_0_in_log(const CauseEvidence&);
 std::optional<Cause> cpu_moe(const CauseEvidence&);
+std::optional<Cause> experts_flag(const CauseEvidence&);
 std::optional<Cause> override_flag(const CauseEvidence&);
 std::optional<Cause> kv_offload_flag(const CauseEvidence&);
 std::optional<Cause> ngl_flag_too_low(const CauseEvidence&);
@@ -80,6 +82,7 @@ std::optional<Cause> init_failed_cuda(const CauseEvidence&);
 std::optional<Cause> init_failed_rocm(const CauseEvidence&);
 std::optional<Cause> gpu_dropped(const CauseEvidence&);
 std::optional<Cause> cpu_runner(const CauseEvidence&);
+std::optional<Cause> no_device_passed_in(const CauseEvidence&);
 std::optional<Cause> no_device_found(const CauseEvidence&);
 std::optional<Cause> cpu_only_build(const CauseEvidence&);
 std::optional<Cause> no_gpu_in_machine(const CauseEvidence&);
@@ -95,7 +98,10 @@ std::optional<Cause> ngl_not_set(const CauseEvidence&);
 std::optional<Cause> ngl_too_low(const CauseEvidence&);
 std::optional<Cause> kv_on_host(const CauseEvidence&);
 std::optional<Cause> flash_attention_kv(const CauseEvidence&);
+std::optional<Cause> kept_on_host(const CauseEvidence&);
 std::optional<Cause> type_unsupported(const CauseEvidence&);
+std::optional<Cause> draft_on_cpu(const CauseEvidence&);
+std::optional<Cause> projector_on_cpu(const CauseEvidence&);
 std::optional<Cause> vram_overcommit(const CauseEvidence&);
 std::optional<Cause> lacks_evidence(const CauseEvidence&);
 

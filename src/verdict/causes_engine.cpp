@@ -30,7 +30,9 @@ const LogEvent* first_saying(const CauseEvidence& e, std::span<const std::string
 /// The part of a line that tells: what stands after its last ": ".
 std::string tail(std::string_view text) {
   const std::size_t colon = text.rfind(": ");
-  return std::string(trim(colon == std::string_view::npos ? text : text.substr(colon + 2)));
+  std::string_view out = trim(colon == std::string_view::npos ? text : text.substr(colon + 2));
+  if (out.ends_with('.')) out.remove_suffix(1);
+  return std::string(out);
 }
 
 /// "libggml-cuda.so: libcudart.so.12: cannot open ..." -> "libcudart.so.12: cannot open ...".
@@ -96,7 +98,7 @@ constexpr InitText kInitTexts[] = {
     {"unsupported display driver", "reboot after the driver update; same version in a container"},
     {"insufficient for", "a newer driver, or a build for the older runtime"},
     {"no cuda-capable device", "check nvidia-smi as this user; pass the GPU into the container"},
-    {"no rocm-capable device", "check rocminfo as this user: groups render and video, /dev/kfd"},
+    {"no rocm-capable device", "check rocminfo as this user: groups render, video"},
     {"not yet initialized", "start nvidia-fabricmanager"},
     {"not permitted", "restart the container with the GPU passed in"},
     {"initialization error", "run nvidia-modprobe -u, then start again"},
@@ -158,9 +160,8 @@ std::optional<Cause> kernels_missing(const CauseEvidence& e) {
 }
 
 std::optional<Cause> gfx_target(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 6> kWordings = {
-      "amdgpu is not supported", "tensilelibrary",       "no rocblas support",
-      "amdgpu too old",          "no compatible amdgpu", "unsupported radeon"};
+  constexpr std::array<std::string_view, 4> kWordings = {
+      "amdgpu is not supported", "tensilelibrary", "no rocblas support", "amdgpu too old"};
   const LogEvent* found = first_saying(e, kWordings);
   if (found == nullptr) return std::nullopt;
   const std::string target = found->subject.starts_with("gfx") ? found->subject : "this AMD GPU";
@@ -249,9 +250,16 @@ std::optional<Cause> init_failed_rocm(const CauseEvidence& e) {
 }
 
 std::optional<Cause> gpu_dropped(const CauseEvidence& e) {
-  const LogEvent* found = refused(e, LogEventKind::gpu_dropped);
+  const LogEvent* found = e.event(LogEventKind::gpu_dropped);
   if (found == nullptr) return std::nullopt;
-  return cause("wrong_device_igpu", "the engine dropped an integrated GPU",
+  // Next to a discrete card at work a dropped integrated one is as it should be.
+  const std::string text = lower(found->text);
+  const bool discrete =
+      text.contains("nvidia") || text.contains("geforce") || text.contains("radeon rx");
+  if (!e.nothing_on_gpu && !discrete) return std::nullopt;
+  return cause("wrong_device_igpu",
+               discrete ? "a discrete GPU was dropped as if it were integrated"
+                        : "the engine dropped an integrated GPU",
                "set OLLAMA_IGPU_ENABLE=1");
 }
 
@@ -264,15 +272,17 @@ std::optional<Cause> cpu_runner(const CauseEvidence& e) {
                "install the engine with its GPU runners");
 }
 
+std::optional<Cause> no_device_passed_in(const CauseEvidence& e) {
+  const LogEvent* found = refused(e, LogEventKind::no_devices_found);
+  // Where the machine is known, its own row says more.
+  if (found == nullptr || e.hardware_listed() || e.run != nullptr) return std::nullopt;
+  return cause("container_without_gpu", tail(found->text) + ": no driver, or not passed in",
+               "install the GPU's driver, or pass the GPU in");
+}
+
 std::optional<Cause> no_device_found(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::no_devices_found);
-  if (found == nullptr || e.hardware_listed()) return std::nullopt;
-  // Without a machine that is known to have one, a backend that sees no device proves no more.
-  if (e.run == nullptr) {
-    return cause("container_without_gpu", tail(found->text) + ": no driver, or not passed in",
-                 "install the GPU's driver, or pass the GPU in");
-  }
-  if (!e.machine_has_gpu()) return std::nullopt;
+  if (found == nullptr || e.hardware_listed() || !e.machine_has_gpu()) return std::nullopt;
   return cause("no_device_found", "the backend finds no device: " + tail(found->text),
                "install the driver that this backend needs");
 }

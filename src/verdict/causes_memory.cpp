@@ -22,17 +22,30 @@ std::int64_t held(const DeviceAccount& device) {
          device.compute_bytes.value_or(0);
 }
 
-/// The fullest device by what the engine put there against what was free before.
+/// What the engine put on a device against what was free there before: of the fullest one. Rows
+/// that are split over all devices stand under one name, so with them the sums are compared.
 std::optional<double> fullest(const CauseEvidence& e) {
+  const bool split =
+      e.load != nullptr && std::ranges::any_of(e.load->buffers, [](const BufferLine& b) {
+        return b.buffer.ends_with("_Split");
+      });
   std::optional<double> most;
+  std::int64_t used = 0;
+  std::int64_t free = 0;
   for (const DeviceAccount& device : e.placement.devices) {
     if (device.kind != DeviceKind::hardware_gpu) continue;
+    used += held(device);
     if (!device.free_bytes || *device.free_bytes <= 0) continue;
     const double share =
         static_cast<double>(held(device)) / static_cast<double>(*device.free_bytes);
     if (!most || share > *most) most = share;
   }
-  return most;
+  if (!split) return most;
+  for (const Device& device : e.log.devices) {
+    if (device.kind == DeviceKind::hardware_gpu) free += device.free_bytes.value_or(0);
+  }
+  if (free <= 0) return std::nullopt;
+  return static_cast<double>(used) / static_cast<double>(free);
 }
 
 std::int64_t overridden(const Load& load, bool experts) {
@@ -57,6 +70,46 @@ const MemoryRow* overbooked_row(const Load& load) {
 bool uncommon_kv(const std::string& type) {
   constexpr std::array<std::string_view, 4> kWithKernels = {"f16", "bf16", "q8_0", "q4_0"};
   return !type.empty() && std::ranges::find(kWithKernels, type) == kWithKernels.end();
+}
+
+/// N/N layers claimed, nothing in the arguments or the log that moved tensors, and yet the device
+/// holds less than `share` of the weights.
+bool full_claim_mostly_host(const CauseEvidence& e, double share) {
+  if (!e.some_on_gpu || !e.claims_all() || e.placement.shape != Shape::partial) return false;
+  if (e.placement.kv_on && *e.placement.kv_on != KvPlace::gpu) return false;
+  return e.placement.weights_on_gpu_fraction.value_or(1) < share;
+}
+
+/// Backends that have kernels for every type of weight: what they leave on the host, somebody put
+/// there.
+bool common_backend(const CauseEvidence& e) {
+  return std::ranges::any_of(e.placement.devices, [](const DeviceAccount& device) {
+    if (device.kind != DeviceKind::hardware_gpu || device.weights_bytes.value_or(0) <= 0)
+      return false;
+    return device.name.starts_with("CUDA") || device.name.starts_with("ROCm") ||
+           device.name.starts_with("Vulkan") || device.name.starts_with("MTL");
+  });
+}
+
+bool on_cpu(const Load& load) {
+  if (load.claim) return load.claim->on_gpu == 0;
+  if (std::ranges::find(load.devices, "CPU") != load.devices.end()) return true;
+  bool host = false;
+  for (const BufferLine& line : load.buffers) {
+    if (line.use != BufferUse::weights) continue;
+    if (line.kind != DeviceKind::host && line.bytes > 0) return false;
+    host = host || line.kind == DeviceKind::host;
+  }
+  return host;
+}
+
+/// The last load of a draft model or projector counts, as of the main model.
+bool side_model_on_cpu(const CauseEvidence& e, LoadRole role) {
+  const Load* last = nullptr;
+  for (const Load& load : e.log.loads) {
+    if (load.role == role && !load.failure) last = &load;
+  }
+  return last != nullptr && on_cpu(*last);
 }
 
 /// Compute memory on a card that holds no weights: the backend was there, and nobody asked for it.
@@ -107,7 +160,12 @@ std::optional<Cause> tensors_overridden(const CauseEvidence& e) {
 }
 
 std::optional<Cause> vram_too_small(const CauseEvidence& e) {
-  if (!e.claims_some() && !e.claims_none()) return std::nullopt;
+  const LogEvent* failed = e.event(LogEventKind::allocation_failed);
+  if (!e.claims_some() && !e.claims_none()) {
+    // A front end that planned no layer says why.
+    if (!e.nothing_on_gpu || failed == nullptr || failed->subject != "plan") return std::nullopt;
+    return cause("vram_too_small", "the front end found no room for a layer", kSmaller);
+  }
   const LayerClaim& claim = *e.load->claim;
   const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
   const bool free_choice = !e.settings.gpu_layers || !parse_int(e.settings.gpu_layers->value);
@@ -122,8 +180,7 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
     return cause("vram_too_small", fmt::format("the engine found room for {}", layers), kSmaller);
   }
   if (e.claims_none()) return std::nullopt;
-  if (e.event(LogEventKind::allocation_failed) != nullptr ||
-      fullest(e).value_or(0) >= kNearlyFull) {
+  if (failed != nullptr || fullest(e).value_or(0) >= kNearlyFull) {
     return cause("vram_too_small", fmt::format("device memory is full with {}", layers), kSmaller);
   }
   return std::nullopt;
@@ -139,8 +196,9 @@ std::optional<Cause> none_selected(const CauseEvidence& e) {
 
 std::optional<Cause> ngl_not_set(const CauseEvidence& e) {
   if (!e.claims_none() || !device_at_hand(e) || e.settings.gpu_layers) return std::nullopt;
-  // Builds since December 2025 (b7400 and later) choose by themselves.
-  if (e.run != nullptr && e.log.build && *e.log.build >= 7400) return std::nullopt;
+  // Builds since December 2025 (b7400 and later) choose by themselves, in a planning pass.
+  if (probe_load(e.log) != nullptr || e.log.fit) return std::nullopt;
+  if (e.log.build && *e.log.build >= 7400) return std::nullopt;
   return cause("ngl_not_set", "no GPU layers were asked for (0 is this engine's default)",
                "ask for all layers: -ngl 99");
 }
@@ -177,16 +235,31 @@ std::optional<Cause> flash_attention_kv(const CauseEvidence& e) {
                "-ctk q8_0 -ctv q8_0, or f16 for both");
 }
 
+std::optional<Cause> kept_on_host(const CauseEvidence& e) {
+  if (!full_claim_mostly_host(e, 0.95) || !common_backend(e)) return std::nullopt;
+  return cause("moe_experts_on_cpu", "tensors inside the layers were kept on the host (experts?)",
+               "look for --n-cpu-moe, --cpu-moe or -ot in its start");
+}
+
 std::optional<Cause> type_unsupported(const CauseEvidence& e) {
-  if (!e.some_on_gpu || !e.claims_all() || e.placement.shape != Shape::partial) return std::nullopt;
-  if (e.placement.weights_on_gpu_fraction.value_or(1) >= 0.6) return std::nullopt;
-  if (!e.load->overrides.empty() || e.settings.cpu_moe || e.settings.n_cpu_moe ||
-      !e.settings.override_tensor.empty()) {
-    return std::nullopt;
-  }
+  if (!full_claim_mostly_host(e, 0.6) || common_backend(e)) return std::nullopt;
   const std::string type = e.load->file_type.empty() ? "this type" : e.load->file_type;
   return cause("backend_type_unsupported", "the backend has no kernels for weights of " + type,
                "take F16, Q8_0 or Q4_0 weights, or another backend");
+}
+
+std::optional<Cause> draft_on_cpu(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::gpu || !side_model_on_cpu(e, LoadRole::draft))
+    return std::nullopt;
+  return cause("draft_model_on_cpu", "the draft model runs on the CPU",
+               "ask for its layers: -ngld 99");
+}
+
+std::optional<Cause> projector_on_cpu(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::gpu || !side_model_on_cpu(e, LoadRole::projector)) {
+    return std::nullopt;
+  }
+  return cause("mmproj_on_cpu", "the image projector runs on the CPU", "drop --no-mmproj-offload");
 }
 
 std::optional<Cause> vram_overcommit(const CauseEvidence& e) {
@@ -211,7 +284,7 @@ std::optional<Cause> lacks_evidence(const CauseEvidence& e) {
   if (e.load != nullptr && e.load->failure) return std::nullopt;
   if (e.placement.shape == Shape::remote) {
     return cause("log_lacks_evidence", "a remote worker holds the weights; its device is not shown",
-                 "read the worker's log: create_backend: using ...");
+                 "read the worker's own log: it names its backend");
   }
   return cause("log_lacks_evidence", "the log has no line that tells where the weights are",
                "run again with -lv 4");

@@ -30,9 +30,31 @@ bool targets_host(const Setting& setting) {
   return false;
 }
 
+const Setting* host_override(const CauseEvidence& e) {
+  if (e.placement.shape != Shape::partial) return nullptr;
+  const auto found = std::ranges::find_if(e.settings.override_tensor, targets_host);
+  return found == e.settings.override_tensor.end() ? nullptr : &*found;
+}
+
 bool has_experts(const CauseEvidence& e) {
   if (e.run == nullptr || !e.run->raw.model) return true;  // not known: the flag speaks for itself
   return e.run->raw.model->expert_count.value_or(0) > 0;
+}
+
+/// The last word of the log's own command lines is "0 layers".
+bool asked_for_none(const EngineLog& log) {
+  const LogEvent* last = nullptr;
+  for (const LogEvent& event : log.events) {
+    if (event.kind == LogEventKind::gpu_layers_asked) last = &event;
+  }
+  return last != nullptr && parse_int(last->subject) == 0;
+}
+
+/// The planning pass starts from what was asked for; left to itself it starts from all layers.
+bool planned_with_none(const CauseEvidence& e) {
+  const Load* probe = probe_load(e.log);
+  if (probe == nullptr || !probe->claim || !e.claims_none()) return false;
+  return probe->claim->on_gpu == 0 && (!e.log.fit || e.log.fit->rows.empty());
 }
 
 const DeviceAccount* software_at_work(const CauseEvidence& e) {
@@ -69,9 +91,19 @@ std::optional<Cause> ngl_0(const CauseEvidence& e) {
 }
 
 std::optional<Cause> num_gpu_0(const CauseEvidence& e) {
-  if (!e.nothing_on_gpu || !e.log.plan || e.log.plan->requested != 0) return std::nullopt;
+  if (!e.nothing_on_gpu) return std::nullopt;
+  const bool planned = e.log.plan && e.log.plan->requested == 0;
+  const bool asked = e.log.engine == "ollama" && asked_for_none(e.log);
+  if (!planned && !asked) return std::nullopt;
   return cause("num_gpu_0", "the front end asked for 0 GPU layers (num_gpu 0)",
                "remove num_gpu 0 from the model's or the request's options");
+}
+
+std::optional<Cause> ngl_0_in_log(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu) return std::nullopt;
+  const bool fit_says = e.log.fit && e.log.fit->failure.contains("already set by user to 0");
+  if (!fit_says && !asked_for_none(e.log) && !planned_with_none(e)) return std::nullopt;
+  return cause("ngl_0", "0 GPU layers were asked for (-ngl 0)", "drop -ngl 0");
 }
 
 std::optional<Cause> cpu_moe(const CauseEvidence& e) {
@@ -85,13 +117,16 @@ std::optional<Cause> cpu_moe(const CauseEvidence& e) {
                all ? drop(setting) : "a smaller number in " + setting.shown + ", or drop it");
 }
 
+std::optional<Cause> experts_flag(const CauseEvidence& e) {
+  const Setting* found = host_override(e);
+  if (found == nullptr || !found->value.contains("exp")) return std::nullopt;
+  return cause("moe_experts_on_cpu", forced(*found), drop(*found));
+}
+
 std::optional<Cause> override_flag(const CauseEvidence& e) {
-  if (e.placement.shape != Shape::partial) return std::nullopt;
-  const auto found = std::ranges::find_if(e.settings.override_tensor, targets_host);
-  if (found == e.settings.override_tensor.end()) return std::nullopt;
-  const bool experts = found->value.contains("exp");
-  return cause(experts ? "moe_experts_on_cpu" : "tensor_override_to_host", forced(*found),
-               drop(*found));
+  const Setting* found = host_override(e);
+  if (found == nullptr || found->value.contains("exp")) return std::nullopt;
+  return cause("tensor_override_to_host", forced(*found), drop(*found));
 }
 
 std::optional<Cause> kv_offload_flag(const CauseEvidence& e) {

@@ -236,10 +236,12 @@ std::optional<Finding> weights_on_host(const Hearing& h) {
   const Placement& p = h.run.placement;
   if (p.shape != Shape::partial) return std::nullopt;
   if (p.weights_on_gpu_fraction) {
+    const double percent = 100 * *p.weights_on_gpu_fraction;
+    const bool fine = percent < 1 || percent > 99;
     return Finding{
         State::partial_offload,
-        fmt::format("Only {:.0f}% of the weights are on the GPU; every token waits for the rest.",
-                    100 * *p.weights_on_gpu_fraction)};
+        fmt::format("Only {}% of the weights are on the GPU; every token waits for the rest.",
+                    fine ? fmt::format("{:.2f}", percent) : fmt::format("{:.0f}", percent))};
   }
   return Finding{State::partial_offload,
                  "Part of the model is in host memory; every token waits for it."};

@@ -148,12 +148,16 @@ std::optional<Decision> overridden(const Account& a) {
 
 std::optional<Decision> claims_less(const Account& a) {
   if (!a.partial_claim) return std::nullopt;
-  return Decision{
-      Shape::partial,
-      fmt::format("{} of {} layers on the GPU, {} of weights ({}) in host "
-                  "memory",
-                  a.load.claim->on_gpu, a.load.claim->total, format_bytes(a.weights.host),
-                  percent(a.weights.host, a.weights.all()))};
+  const LayerClaim& claim = *a.load.claim;
+  if (a.weights.host == 0) {
+    return Decision{Shape::partial,
+                    fmt::format("{} of {} layers on the GPU", claim.on_gpu, claim.total)};
+  }
+  return Decision{Shape::partial,
+                  fmt::format("{} of {} layers on the GPU, {} of weights ({}) in host "
+                              "memory",
+                              claim.on_gpu, claim.total, format_bytes(a.weights.host),
+                              percent(a.weights.host, a.weights.all()))};
 }
 
 std::optional<Decision> overflows(const Account& a) {

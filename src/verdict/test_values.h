@@ -120,6 +120,15 @@ inline EngineTimings timings(double prompt_rate = 600, double decode_rate = 20,
   return out;
 }
 
+inline ProcessFacts process_facts(std::vector<std::string> libraries,
+                                  std::vector<std::string> nodes = {}) {
+  ProcessFacts facts;
+  facts.readable = true;
+  facts.libraries = std::move(libraries);
+  facts.device_nodes = std::move(nodes);
+  return facts;
+}
+
 /// What was recorded of a run of `logs`, one pass each, with a card in the machine.
 inline RawRun raw_run(std::size_t passes) {
   RawRun raw;

@@ -1,0 +1,379 @@
+#include "verdict/causes.h"
+
+#include "verdict/account.h"
+#include "verdict/lanes.h"
+#include "verdict/test_values.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+namespace picchio {
+namespace {
+
+using namespace test;
+using MeasuredRun = picchio::Run;
+
+struct Case {
+  const char* name;
+  const char* id;  // "none": no cause
+  EngineLog log;
+  bool measured = false;
+  std::vector<std::string> args = {};
+  std::map<std::string, std::string> environment = {};
+  std::function<void(MeasuredRun&)> change = {};
+};
+
+EngineLog plus(EngineLog log, LogEventKind kind, const std::string& text,
+               const std::string& subject = "") {
+  log.events.push_back(event(kind, text, subject));
+  log.events.back().line = 90;
+  return log;
+}
+
+EngineLog change(EngineLog log, const std::function<void(EngineLog&)>& apply) {
+  apply(log);
+  return log;
+}
+
+EngineLog llvmpipe(const std::string& name) {
+  EngineLog log = log_of({weights("CPU", 300), weights(name, 1900)}, 29, 29);
+  log.devices.push_back(device(name, "llvmpipe (LLVM 22.1.8, 256 bits)", DeviceKind::software));
+  return log;
+}
+
+EngineLog partial(int on_gpu = 22) {
+  return log_of({weights("CPU", 1720), weights("CUDA0", 2965), kv("CUDA0", 100)}, on_gpu, 33);
+}
+
+EngineLog experts_on_host() {
+  return log_of({weights("CPU_Mapped", 16500), weights("CUDA0", 1400), kv("CUDA0", 100)}, 49, 49);
+}
+
+EngineLog cache_on_host() {
+  return log_of({weights("CPU", 107), weights("CUDA0", 8694), kv("CPU", 4900)}, 41, 41);
+}
+
+EngineLog none_of_ollama() {
+  EngineLog log = log_of({weights("CPU", 5600)}, 0, 31);
+  log.engine = "ollama";
+  log.devices.push_back(device("CUDA0", "RTX 3050"));
+  return log;
+}
+
+EngineLog odd_kv() {
+  EngineLog log = full_cuda();
+  log.loads.back().splits = GraphSplits{84, std::nullopt, std::nullopt, 1};
+  log.loads.back().kv_type_k = "q5_1";
+  log.loads.back().kv_type_v = "q5_1";
+  log.loads.back().flash_attention = true;
+  return log;
+}
+
+EngineLog with_side_model(LoadRole role) {
+  EngineLog log = full_cuda();
+  Load side;
+  side.role = role;
+  side.buffers = {weights("CPU", 500)};
+  log.loads.push_back(side);
+  return log;
+}
+
+using Kind = LogEventKind;
+
+/// In the table's order: each row with the log, the arguments or the machine that it needs.
+std::vector<Case> settings_cases() {
+  return {
+      {"out of memory", "load_failed_oom",
+       plus(change(log_of({}, 33, 33),
+                   [](EngineLog& l) { l.loads.back().failure = "failed to load model"; }),
+            Kind::allocation_failed, "cudaMalloc failed: out of memory")},
+      {"rpc", "rpc_worker_cpu_backend",
+       plus(log_of({weights("RPC0", 2700)}, 29, 29), Kind::remote_is_cpu, "using CPU backend")},
+      {"sycl", "software_sycl_devices_in_split", llvmpipe("SYCL2")},
+      {"vulkan", "software_vulkan_device", llvmpipe("Vulkan0")},
+      {"device none", "device_none", cpu_log(), true, {"--device", "none"}},
+      {"device none by variable",
+       "device_none",
+       cpu_log(),
+       true,
+       {},
+       {{"LLAMA_ARG_DEVICE", "none"}}},
+      {"ngl 0", "ngl_0", cpu_with_card(), true, {"-ngl", "0"}},
+      {"ngl=0", "ngl_0", cpu_with_card(), true, {"-ngl=0"}},
+      {"ngl 0 by variable", "ngl_0", cpu_with_card(), true, {}, {{"LLAMA_ARG_N_GPU_LAYERS", "0"}}},
+      {"the last flag rules",
+       "cpu_only_build",
+       cpu_log(),
+       true,
+       {"-ngl", "0", "-ngl", "99"},
+       {},
+       [](MeasuredRun& r) { r.raw.passes[0].process = process_facts({"libggml-cpu.so"}); }},
+      {"num_gpu 0", "num_gpu_0",
+       change(cpu_with_card(), [](EngineLog& l) { l.plan = OffloadPlan{0, 33, 0, "cuda", 1}; })},
+      {"num_gpu 0 as a flag", "num_gpu_0",
+       plus(none_of_ollama(), Kind::gpu_layers_asked, "starting llama-server ... -ngl 0", "0")},
+      {"ngl 0 in the log", "ngl_0", plus(cpu_with_card(), Kind::gpu_layers_asked, "-ngl 0", "0")},
+      {"ngl 0 in the plan", "ngl_0",
+       change(cpu_with_card(),
+              [](EngineLog& l) {
+                Load probe;
+                probe.role = LoadRole::probe;
+                probe.claim = LayerClaim{0, 41, 1};
+                l.loads.insert(l.loads.begin(), probe);
+              })},
+      {"cpu-moe", "moe_experts_on_cpu", experts_on_host(), true, {"--cpu-moe"}},
+      {"n-cpu-moe", "moe_experts_on_cpu", experts_on_host(), true, {"-ncmoe", "12"}},
+      {"override of experts", "moe_experts_on_cpu", experts_on_host(), true, {"-ot", "exps=CPU"}},
+      {"override of others",
+       "tensor_override_to_host",
+       experts_on_host(),
+       true,
+       {"-ot", "ffn_.*=CPU"}},
+      {"override to a card is none",
+       "moe_experts_on_cpu",
+       experts_on_host(),
+       true,
+       {"-ot", "a=CUDA0"}},
+      {"nkvo", "kv_cache_on_host", cache_on_host(), true, {"-nkvo"}},
+      {"ngl 22", "ngl_too_low", partial(), true, {"-ngl", "22"}},
+      {"masked, says the log", "visible_devices_mask",
+       plus(cpu_log(), Kind::device_masked, "user overrode visible devices",
+            "CUDA_VISIBLE_DEVICES")},
+      {"masked, says the environment",
+       "visible_devices_mask",
+       cpu_log(),
+       true,
+       {},
+       {{"CUDA_VISIBLE_DEVICES", ""}}},
+      {"masked by a wrong index",
+       "visible_devices_mask",
+       plus(cpu_log(), Kind::backend_init_failed,
+            "failed to initialize CUDA: no CUDA-capable device", "CUDA"),
+       true,
+       {},
+       {{"CUDA_VISIBLE_DEVICES", "7"}}},
+      {"a mask beside a listed card masks nothing",
+       "ngl_not_set",
+       cpu_with_card(),
+       true,
+       {},
+       {{"CUDA_VISIBLE_DEVICES", "0"}}},
+      {"library override", "llm_library_override",
+       plus(cpu_with_card(), Kind::library_override,
+            "Invalid OLLAMA_LLM_LIBRARY cuda - not found")},
+      {"guard", "front_end_memory_guard",
+       plus(partial(), Kind::memory_guard, "Strict GPU VRAM cap is ON")},
+  };
+}
+
+std::vector<Case> engine_cases() {
+  return {
+      {"load order", "engine_bug_backend_load_order",
+       change(plus(cpu_log(), Kind::no_usable_gpu, "no usable GPU found"),
+              [](EngineLog& l) { l.build = 9049; })},
+      {"one build later", "cpu_only_build",
+       change(plus(cpu_log(), Kind::no_usable_gpu, "no usable GPU found"),
+              [](EngineLog& l) { l.build = 9050; })},
+      {"suspend", "suspend_resume_lost_cuda",
+       plus(cpu_log(), Kind::driver_failed, "cuInit err: 999")},
+      {"container lost", "container_lost_gpu",
+       plus(cpu_log(), Kind::driver_failed,
+            "cuda driver library failed to get device context 800")},
+      {"permission", "device_permission",
+       plus(cpu_log(), Kind::device_permission, "open /dev/kfd: permission denied")},
+      {"no kernels", "backend_library_not_loaded",
+       plus(cpu_log(), Kind::gpu_unsupported, "amdgpu is not supported (supported types:[])")},
+      {"gfx", "gfx_target_unsupported",
+       plus(cpu_log(), Kind::gpu_unsupported, "amdgpu is not supported (supported types:[gfx1030])",
+            "gfx1031")},
+      {"avx", "cpu_without_avx",
+       plus(cpu_log(), Kind::gpu_unsupported,
+            "CPU does not have AVX or AVX2, disabling GPU support.")},
+      {"driver", "driver_too_old", plus(cpu_log(), Kind::driver_failed, "NVIDIA driver too old")},
+      {"old card", "gpu_too_old",
+       plus(cpu_log(), Kind::gpu_unsupported, "CUDA GPU is too old. Falling back to CPU mode.")},
+      {"libcuda", "driver_library_missing",
+       plus(cpu_log(), Kind::driver_library_missing,
+            "libcuda.so.1: cannot open shared object file")},
+      {"libcuda behind a backend", "driver_library_missing",
+       plus(cpu_log(), Kind::backend_load_failed,
+            "failed to load /x/libggml-cuda.so: libcuda.so.1: no")},
+      {"cudart", "backend_library_not_loaded",
+       plus(cpu_log(), Kind::backend_load_failed,
+            "failed to load /x/libggml-cuda.so: libcudart.so.12: no")},
+      {"discovery", "discovery_timeout",
+       plus(cpu_log(), Kind::driver_failed, "failed to finish discovery before timeout")},
+      {"container", "container_without_gpu",
+       plus(cpu_log(), Kind::no_gpu_discovered, "Discovered GPU libraries: []")},
+      {"cuda init", "cuda_init_failed",
+       plus(cpu_log(), Kind::backend_init_failed,
+            "ggml_cuda_init: failed to initialize CUDA: CUDA driver version is insufficient",
+            "CUDA")},
+      {"rocm init", "rocm_init_failed",
+       plus(cpu_log(), Kind::backend_init_failed,
+            "failed to initialize ROCm: no ROCm-capable device", "ROCm")},
+      {"integrated dropped", "wrong_device_igpu",
+       plus(cpu_log(), Kind::gpu_dropped, "dropping integrated GPU")},
+      {"integrated dropped beside a card at work", "none",
+       plus(full_cuda(), Kind::gpu_dropped, "dropping integrated GPU; description=\"Intel UHD\"")},
+      {"runner", "backend_library_not_loaded",
+       plus(cpu_with_card(), Kind::cpu_runner, "runners/cpu_avx2/ollama_llama_server")},
+      {"vulkan sees nothing, pasted", "container_without_gpu",
+       plus(cpu_log(), Kind::no_devices_found, "ggml_vulkan: No devices found.")},
+      {"vulkan sees nothing, a card is there", "no_device_found",
+       plus(cpu_log(), Kind::no_devices_found, "ggml_vulkan: No devices found."), true},
+      {"cpu build", "cpu_only_build",
+       plus(cpu_log(), Kind::not_compiled_for_gpu, "not compiled with GPU")},
+      {"only CPU backends loaded", "cpu_only_build",
+       plus(cpu_log(), Kind::backend_loaded, "/x/libggml-cpu-zen4.so", "CPU"), true},
+      {"no GPU here",
+       "no_gpu_in_machine",
+       cpu_log(),
+       true,
+       {},
+       {},
+       [](MeasuredRun& r) { r.raw.machine.gpus.clear(); }},
+      {"a backend that failed beside one that works", "ngl_too_low",
+       plus(partial(), Kind::backend_load_failed, "failed to load /x/libggml-hip.so: no")},
+  };
+}
+
+std::vector<Case> memory_cases() {
+  const auto fit = [](int layers, int overflow) {
+    FitFacts facts;
+    facts.rows = {{"CUDA0", layers, overflow, 0, 0}};
+    facts.reduce_by_mib = 4926;
+    return facts;
+  };
+  return {
+      {"overflow", "fit_overflow_to_host",
+       change(full_cuda(), [&](EngineLog& l) { l.fit = fit(41, 5); })},
+      {"expert lines", "moe_experts_on_cpu",
+       change(experts_on_host(),
+              [](EngineLog& l) {
+                l.loads.back().overrides = {{"blk.1.ffn_up_exps.weight", "CPU", 1}};
+              })},
+      {"other lines", "tensor_override_to_host",
+       change(experts_on_host(),
+              [](EngineLog& l) {
+                l.loads.back().overrides = {{"blk.1.ffn_up.weight", "CUDA_Host", 1}};
+              })},
+      {"fit", "vram_too_small", change(partial(), [&](EngineLog& l) { l.fit = fit(22, 0); })},
+      {"the engine chooses", "vram_too_small", none_of_ollama()},
+      {"the card is full", "vram_too_small",
+       change(partial(30),
+              [](EngineLog& l) {
+                l.devices.push_back(device("CUDA0", "a card"));
+                l.devices.back().free_bytes = mib(3300);
+              })},
+      {"the card is half empty", "ngl_too_low",
+       change(partial(30),
+              [](EngineLog& l) {
+                l.devices.push_back(device("CUDA0", "a card"));
+                l.devices.back().free_bytes = mib(9000);
+              })},
+      {"no room, says the plan", "vram_too_small",
+       plus(cpu_log(), Kind::allocation_failed, "insufficient VRAM to load any model layers",
+            "plan")},
+      {"none selected", "device_none",
+       change(cpu_with_card(), [](EngineLog& l) { l.loads.back().claim = LayerClaim{41, 41, 1}; })},
+      {"nobody asked", "ngl_not_set", cpu_with_card()},
+      {"cache lines", "kv_cache_on_host", cache_on_host()},
+      {"attention", "flash_attn_unsupported_kv_type", odd_kv()},
+      {"common types bounce for another reason", "none",
+       change(odd_kv(),
+              [](EngineLog& l) { l.loads.back().kv_type_k = l.loads.back().kv_type_v = "f16"; })},
+      {"kept on the host", "moe_experts_on_cpu", experts_on_host()},
+      {"no kernels for the type", "backend_type_unsupported",
+       log_of({weights("CPU", 15622), weights("CANN0", 1.18), kv("CANN0", 1152)}, 37, 37)},
+      {"draft", "draft_model_on_cpu", with_side_model(LoadRole::draft)},
+      {"projector", "mmproj_on_cpu", with_side_model(LoadRole::projector)},
+      {"overbooked", "vram_overcommit",
+       change(full_cuda(), [](EngineLog& l) { l.devices[0].free_bytes = mib(8192); })},
+      {"overbooked row", "vram_overcommit",
+       change(full_cuda(),
+              [](EngineLog& l) {
+                MemoryRow row;
+                row.name = "CUDA0";
+                row.free_mib = -831;
+                l.loads.back().breakdown = {row};
+              })},
+      {"rows split over two cards", "none",
+       change(
+           log_of({weights("CPU", 417), weights("CUDA0_Split", 18503), kv("CUDA0", 2048)}, 65, 65),
+           [](EngineLog& l) {
+             l.loads.back().buffers[1].device = "CUDA0";
+             for (const char* name : {"CUDA0", "CUDA1"}) {
+               l.devices.push_back(device(name, "Quadro"));
+               l.devices.back().free_bytes = mib(15902);
+             }
+           })},
+      {"silence", "log_lacks_evidence", EngineLog{}},
+      {"remote", "log_lacks_evidence", log_of({weights("RPC0", 2700)}, 29, 29)},
+      {"full", "none", full_cuda()},
+  };
+}
+
+std::optional<Cause> cause_of(const Case& c, std::size_t* row = nullptr) {
+  RawRun raw = raw_run(1);
+  raw.user_args = c.args;
+  raw.environment = c.environment;
+  MeasuredRun run = assemble(raw, {c.log});
+  if (c.change) c.change(run);
+  const MeasuredRun* given = c.measured ? &run : nullptr;
+  const CauseEvidence evidence = cause_evidence(c.log, run.placement, given);
+  for (std::size_t i = 0; i < cause_rows().size(); ++i) {
+    if (!cause_rows()[i].find(evidence)) continue;
+    if (row != nullptr) *row = i;
+    break;
+  }
+  return find_cause(c.log, run.placement, given);
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> out = settings_cases();
+  for (const auto& more : {engine_cases(), memory_cases()})
+    out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+TEST(Causes, EachNeedsItsEvidenceAndEveryRowIsReached) {
+  std::set<std::size_t> reached;
+  for (const Case& c : all_cases()) {
+    std::size_t row = cause_rows().size();
+    const std::optional<Cause> cause = cause_of(c, &row);
+    EXPECT_EQ(cause ? cause->id : "none", c.id) << c.name;
+    if (!cause) continue;
+    EXPECT_EQ(cause->id, cause_rows()[row].id)
+        << c.name << ": the row and its cause have two names";
+    reached.insert(row);
+  }
+  for (std::size_t i = 0; i < cause_rows().size(); ++i) {
+    EXPECT_TRUE(reached.contains(i)) << "no case reaches row " << i << ", " << cause_rows()[i].id;
+  }
+}
+
+TEST(Causes, FitTheBlock) {
+  for (const Case& c : all_cases()) {
+    const std::optional<Cause> cause = cause_of(c);
+    if (!cause) continue;
+    EXPECT_LE(cause->why.size() + 5, 66u) << cause->why;
+    EXPECT_LE(cause->fix.size() + 5, 66u) << cause->fix;
+    EXPECT_NE(cause->fix.size() + 5, 66u) << "cut: " << cause->fix;
+    EXPECT_FALSE(cause->why.empty());
+  }
+}
+
+TEST(Causes, TextFromOutsideIsMadePlain) {
+  RawRun raw = raw_run(1);
+  raw.user_args = {"-ot", "a\x1b[31m\n=CPU"};
+  const MeasuredRun run = assemble(raw, {experts_on_host()});
+  const std::optional<Cause> found = find_cause(run.passes[0].log, run.placement, &run);
+  ASSERT_TRUE(found);
+  for (char c : found->why + found->fix) EXPECT_TRUE(c >= ' ' && c <= '~');
+}
+
+}  // namespace
+}  // namespace picchio
