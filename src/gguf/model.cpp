@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kMaxShards = 65535;  // split.count is a u16
 constexpr std::int64_t kMaxBlocks = 512;    // llama.cpp's LLAMA_MAX_LAYERS
 
-// Kept in host memory whatever is offloaded (measured on 16 architectures, llama.cpp 0.7.0). Those
+// Kept in host memory whatever is offloaded (measured on 17 architectures, llama.cpp 0.7.0). Those
 // that are looked up give one row a token; the norm is computed with.
 struct HostTensor {
   std::string_view name;
