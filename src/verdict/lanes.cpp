@@ -1,6 +1,7 @@
 #include "verdict/lanes.h"
 
 #include "verdict/account.h"
+#include "verdict/drivers.h"
 
 #include <fmt/format.h>
 
@@ -104,9 +105,32 @@ void remark_clocks(Pass& pass, const RawPass& raw) {
                                      *pass.lanes.decode, *arrived));
 }
 
+/// A worker on this machine speaks for itself: with no GPU within its reach it computes on the CPU.
+/// One that could reach a GPU proves nothing.
+void ask_local_workers(EngineLog& log, const RawPass& raw) {
+  const Load* load = main_load(log);
+  if (load == nullptr) return;
+  for (const LocalWorker& worker : raw.process.workers) {
+    if (worker.endpoint.empty() ||
+        !drivers_in_reach(worker.libraries, worker.device_nodes).none()) {
+      continue;
+    }
+    const bool held = std::ranges::any_of(load->buffers, [&](const BufferLine& line) {
+      if (line.kind != DeviceKind::remote) return false;
+      const Device* device = find_device(log, line.device);
+      return line.device.contains(worker.endpoint) ||
+             (device != nullptr && device->description.contains(worker.endpoint));
+    });
+    if (!held) continue;
+    log.events.push_back({LogEventKind::remote_is_cpu, worker.endpoint,
+                          "the worker on this machine has no GPU driver mapped", 0});
+  }
+}
+
 Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
   Pass pass;
   pass.log = std::move(log);
+  ask_local_workers(pass.log, raw);
   if (!pass.log.timings.empty()) pass.timings = pass.log.timings.back();
   pass.wall_seconds = seconds(raw.wall);
   const Windows windows = windows_of(raw, pass.timings);

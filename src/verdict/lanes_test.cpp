@@ -165,6 +165,20 @@ TEST(Lanes, PassesThatDifferAreNamedAndOneThatCannotTellIsNot) {
   EXPECT_TRUE(assemble(raw_run(2), {partial, partial}).disagreement.empty());
 }
 
+TEST(Lanes, AWorkerOnThisMachineWithoutADriverIsACpu) {
+  const EngineLog log =
+      log_of({weights("RPC0[127.0.0.1:50052]", 2700), weights("CPU", 170)}, 29, 29);
+  RawRun raw = raw_run(1);
+  const auto shape = [&](const LocalWorker& worker) {
+    raw.passes[0].process.workers = {worker};
+    return assemble(raw, {log}).placement.shape;
+  };
+  EXPECT_EQ(shape({"127.0.0.1:50052", "ggml-rpc-server", {"libggml-cpu.so"}, {}}), Shape::cpu);
+  EXPECT_EQ(shape({"127.0.0.1:50052", "ggml-rpc-server", {"libcuda.so.1"}, {"/dev/nvidia0"}}),
+            Shape::remote);
+  EXPECT_EQ(shape({"127.0.0.1:9999", "ggml-rpc-server", {"libggml-cpu.so"}, {}}), Shape::remote);
+}
+
 TEST(Lanes, Notes) {
   RawRun raw = raw_run(1);
   raw.prompt_note = "the context is 512";

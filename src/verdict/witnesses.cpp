@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "verdict/account.h"
+#include "verdict/drivers.h"
 #include "verdict/lanes.h"
 #include "verdict/schedule.h"
 
@@ -56,30 +57,6 @@ std::string join(const std::vector<std::string>& words) {
     out += plain(word);
   }
   return out;
-}
-
-enum class Library { gpu_driver, software_driver, other };
-
-Library library_kind(std::string_view library) {
-  const std::string name = lower(library);
-  for (std::string_view word : {"libvulkan_lvp", "swiftshader", "libpocl"}) {
-    if (name.contains(word)) return Library::software_driver;
-  }
-  // Driver libraries, and the Vulkan drivers by vendor; the loaders (libvulkan, libOpenCL) and
-  // ggml's own backends are there without a device as well.
-  for (std::string_view word :
-       {"libcuda.so", "libnvidia-", "libvulkan_", "libglx_nvidia", "libamdhip64", "libhsa-runtime",
-        "libze_intel_gpu", "libigdrcl", "libnvoptix", "libascend", "libmusa.so", "libadreno",
-        "libcdsprpc", "libigdgmm"}) {
-    if (name.contains(word)) return Library::gpu_driver;
-  }
-  return Library::other;
-}
-
-bool is_gpu_node(std::string_view node) {
-  // A display node (card0) belongs to whoever draws the screen; a computation opens a render node.
-  return node.starts_with("/dev/nvidia") || node.starts_with("/dev/dri/renderD") ||
-         node.starts_with("/dev/kfd") || node.starts_with("/dev/dxg");
 }
 
 struct DeviceTally {
@@ -304,18 +281,7 @@ Testimony process_testimony(const Run& run) {
     out.sentence = "the engine's process could not be looked into";
     return out;
   }
-  std::vector<std::string> drivers, software, nodes;
-  for (const std::string& node : facts.device_nodes) {
-    if (is_gpu_node(node)) nodes.push_back(node);
-  }
-  for (const std::string& library : facts.libraries) {
-    const Library kind = library_kind(library);
-    // The Vulkan loader maps every installed driver to ask it; one that found its card holds a
-    // node.
-    const bool only_asked = nodes.empty() && lower(library).contains("libvulkan_");
-    if (kind == Library::gpu_driver && !only_asked) drivers.push_back(library);
-    if (kind == Library::software_driver) software.push_back(library);
-  }
+  const auto [drivers, software, nodes] = drivers_in_reach(facts.libraries, facts.device_nodes);
   if (!drivers.empty() && !nodes.empty()) {
     out.word = Word::gpu;
     out.sentence = fmt::format("{} mapped and {} open: a GPU was within reach",
