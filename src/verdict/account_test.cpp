@@ -193,6 +193,10 @@ TEST(Placement, SoftwareAndRemoteDevicesAreNoGpus) {
       {"card and remote CPU",
        with_event(both, LogEventKind::remote_is_cpu, "using CPU backend"),
        {Shape::partial, 0.4804, KvPlace::mixed, std::nullopt}},
+      {"remote cache",
+       log_of({weights("CUDA0", 1008), weights("CPU", 125), kv("CUDA0", 22), kv("RPC", 22)}, 23,
+              23),
+       {Shape::remote, std::nullopt, std::nullopt, 23}},
       {"remote GPU",
        with_event(both, LogEventKind::remote_is_gpu, "using CUDA backend"),
        {Shape::gpu, 0.9404, KvPlace::gpu, std::nullopt}},
@@ -368,6 +372,7 @@ TEST(Placement, EveryRuleDecidesSomething) {
       {with_splits(full_cuda(), 82), nullptr},
       {log_of({weights("CPU", 100), weights("RPC0", 2700)}, 29, 29), nullptr},
       {log_of({weights("CPU", 50), weights("CUDA0", 860)}, 9, 9), &model},
+      {log_of({weights("CUDA0", 8351), kv("CUDA0", 800)}, 41, 41), nullptr},
       {no_claim, nullptr},
       {full_cuda(), nullptr},
   };

@@ -258,7 +258,10 @@ std::optional<Finding> work_bounces(const Hearing& h) {
 std::optional<Finding> remote_unseen(const Hearing& h) {
   if (h.run.placement.shape != Shape::remote) return std::nullopt;
   const DeviceAccount* worker = biggest(h.run.placement, DeviceKind::remote);
-  if (worker == nullptr) return std::nullopt;
+  if (worker == nullptr) {
+    return Finding{State::no_placement_evidence,
+                   "The KV cache lies on a remote device, which cannot be seen from here."};
+  }
   return Finding{State::no_placement_evidence,
                  fmt::format("{} of the weights lie on {}, which cannot be seen from here.",
                              share_of(h.run.placement, *worker), label(*worker))};
@@ -274,6 +277,28 @@ std::optional<Finding> no_rates(const Hearing& h) {
   if (!h.measured || has_rates(h)) return std::nullopt;
   return Finding{State::no_timing_evidence,
                  "The engine ran but printed no rates that can be read."};
+}
+
+std::optional<Finding> device_unnamed(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu || h.of(Witness::device).word) return std::nullopt;
+  return Finding{State::no_placement_evidence, h.of(Witness::device).sentence + "."};
+}
+
+/// The cache is allocated after the weights: a log that ends between them does not say where it
+/// went.
+std::optional<Finding> cut_before_cache(const Hearing& h) {
+  if (h.run.placement.shape != Shape::gpu || h.run.placement.kv_on) return std::nullopt;
+  const EngineLog& log = h.run.passes.front().log;
+  const Load* load = main_load(log);
+  const bool went_on =
+      !log.timings.empty() ||
+      (load != nullptr && (load->splits || !load->breakdown.empty() ||
+                           std::ranges::any_of(load->buffers, [](const BufferLine& b) {
+                             return b.use == BufferUse::compute;
+                           })));
+  if (went_on) return std::nullopt;
+  return Finding{State::no_placement_evidence,
+                 "The weights are on the GPU, but the log ends before the KV cache."};
 }
 
 std::optional<Finding> healthy(const Hearing& h) {
@@ -317,6 +342,8 @@ constexpr JudgeRule kRules[] = {
     {"remote-unseen", remote_unseen},
     {"load-failed", load_failed},
     {"no-rates", no_rates},
+    {"device-unnamed", device_unnamed},
+    {"cut-before-cache", cut_before_cache},
     {"healthy", healthy},
     {"nothing-tells", nothing_tells},
 };

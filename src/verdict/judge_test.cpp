@@ -142,6 +142,9 @@ std::vector<Case> cases() {
   add("load-failed", State::no_placement_evidence, run_of({failed}, with_gpu()));
   add("no-rates", State::no_timing_evidence, run_of({full_cuda()}, with_gpu()));
   add("no-rates", State::no_timing_evidence, run_of({EngineLog{}}, with_gpu()));
+  EngineLog unnamed =
+      log_of({weights("CPU", 300), weights("Vulkan0", 4000), kv("Vulkan0", 500)}, 29, 29);
+  add("device-unnamed", State::no_placement_evidence, run_of({timed(unnamed)}, with_gpu()));
   add("healthy", State::healthy, run_of({timed(full_cuda()), timed(full_cuda())}, with_gpu()));
   add("healthy", State::healthy, run_of({timed(full_cuda())}, unknown_machine()));
   add("nothing-tells", State::no_placement_evidence, run_of({timed(EngineLog{})}, with_gpu()));
@@ -157,9 +160,20 @@ TEST(Judge, EveryRuleOfTheTableFires) {
     EXPECT_EQ(verdict.testimonies.size(), 8u);
     fired.insert(verdict.rule);
   }
+  // Only a pasted log can end early: the stopwatch has no rates of such a run.
+  fired.insert("cut-before-cache");
   for (const JudgeRule& rule : judge_rules()) {
     EXPECT_TRUE(fired.contains(std::string(rule.name))) << "no case fires " << rule.name;
   }
+}
+
+TEST(Judge, ALogThatEndsBeforeTheCacheIsNotHealthy) {
+  EngineLog log = full_cuda();
+  log.loads.back().buffers.pop_back();
+  log.loads.back().splits.reset();
+  EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "cut-before-cache");
+  log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1};
+  EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "healthy");  // an encoder has no cache
 }
 
 TEST(Judge, SentencesAreShortPlainAndShowNoAddress) {

@@ -195,7 +195,14 @@ std::optional<Decision> bouncing(const Account& a) {
 }
 
 std::optional<Decision> remote_unseen(const Account& a) {
-  if (a.weights.remote == 0 || a.remote == RemoteTruth::gpu) return std::nullopt;
+  if (a.remote == RemoteTruth::gpu) return std::nullopt;
+  if (a.weights.remote == 0 && a.kv.remote > 0) {
+    return Decision{Shape::remote,
+                    fmt::format("{} of KV cache lie on a remote device that cannot be seen "
+                                "from here",
+                                format_bytes(a.kv.remote))};
+  }
+  if (a.weights.remote == 0) return std::nullopt;
   if (a.remote == RemoteTruth::cpu) {
     return Decision{Shape::partial,
                     fmt::format("{} of {} of weights lie on a remote CPU",
@@ -205,6 +212,18 @@ std::optional<Decision> remote_unseen(const Account& a) {
                   fmt::format("{} of {} of weights lie on a remote device that cannot "
                               "be seen from here",
                               format_bytes(a.weights.remote), format_bytes(a.weights.all()))};
+}
+
+/// Every load keeps its input embedding on the host: a log without that line was cut.
+std::optional<Decision> host_line_missing(const Account& a) {
+  const Weights& w = a.weights;
+  if (a.model != nullptr || w.host_printed > 0) return std::nullopt;
+  if (w.total && w.all() + tolerance(w) + w.total_error >= *w.total) return std::nullopt;
+  return Decision{
+      Shape::unknown,
+      fmt::format("{} of weights on the GPU, and no line about host memory: a part of the "
+                  "log is missing",
+                  format_bytes(w.hardware))};
 }
 
 std::string on_gpu(const Account& a) {
@@ -280,6 +299,7 @@ constexpr ShapeRule kRules[] = {
     {"host cache", host_cache},
     {"bouncing", bouncing},
     {"remote", remote_unseen},
+    {"host line missing", host_line_missing},
     {"full by header", full_by_header},
     {"unclaimed", unclaimed},
     {"embedding sized", embedding_sized},

@@ -61,11 +61,16 @@ std::string join(const std::vector<std::string>& words) {
 
 struct DeviceTally {
   std::vector<std::string> hardware, software, remote;
+  std::vector<std::string> unnamed;  // of a backend that also drives software devices
 };
 
 std::string device_text(const std::string& name, const std::string& description) {
   return description.empty() ? plain(name)
                              : fmt::format("{} ({})", plain(name), plain(description));
+}
+
+bool drives_software(std::string_view device) {
+  return device.starts_with("Vulkan") || device.starts_with("SYCL");
 }
 
 DeviceTally devices_in_use(const Run& run) {
@@ -80,6 +85,7 @@ DeviceTally devices_in_use(const Run& run) {
     switch (device.kind) {
       case DeviceKind::hardware_gpu:
         out.hardware.push_back(text);
+        if (device.description.empty() && drives_software(device.name)) out.unnamed.push_back(text);
         break;
       case DeviceKind::software:
         out.software.push_back(text);
@@ -215,6 +221,12 @@ Testimony device_testimony(const Run& run) {
   if (!used.software.empty()) {
     out.word = used.hardware.empty() ? Word::cpu : Word::partial;
     out.sentence = fmt::format("{} is this machine's CPU, not a GPU", join(used.software));
+    return out;
+  }
+  if (!used.unnamed.empty()) {
+    // Only the name tells llvmpipe or the SYCL CPU from a card.
+    out.sentence =
+        fmt::format("{} is not named in the log: it may be a software device", join(used.unnamed));
     return out;
   }
   if (!used.hardware.empty()) {
