@@ -42,7 +42,8 @@ struct LoadNotes {
 /// Columns of a llama-bench table.
 struct BenchTable {
   std::vector<std::string> columns;
-  std::string last_row;  // configuration of the row before, to pair pp with tg
+  std::string last_row;    // configuration of the row before, to pair pp with tg
+  bool generates = false;  // of the JSON record under way
 };
 
 /// One state per log. Owns what it returns; references to loads and devices live until the next

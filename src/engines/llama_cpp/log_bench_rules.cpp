@@ -29,7 +29,9 @@ bool only_host_backends(std::string_view names) {
 void set_backends(LogState& state, const LogLine& line, std::string_view names) {
   state.log.backends = std::string(names);
   if (!names.empty() && only_host_backends(names)) {
-    state.event(LogEventKind::not_compiled_for_gpu, names, line.text, line.number);
+    // Not the row itself: it differs from row to row, and one event is enough.
+    state.event(LogEventKind::not_compiled_for_gpu, names,
+                "llama-bench names no GPU backend: " + std::string(names), line.number);
   }
 }
 
@@ -98,6 +100,31 @@ bool read_json_layers(LogState& state, const LogLine& line, const Found& found) 
   return false;
 }
 
+// "    \"n_gen\": 128,", then "    \"avg_ts\": 43.61,"
+bool read_json_gen(LogState& state, const LogLine&, const Found& found) {
+  std::string_view rest = found.rest;
+  state.bench.generates = take_int(rest).value_or(0) > 0;
+  return false;
+}
+
+bool read_json_rate(LogState& state, const LogLine& line, const Found& found) {
+  std::string_view rest = found.rest;
+  const auto rate = take_double(rest);
+  if (!rate || *rate <= 0) return false;
+  EngineTimings timings;
+  timings.line = line.number;
+  (state.bench.generates ? timings.decode_tokens_per_second : timings.prefill_tokens_per_second) =
+      rate;
+  state.log.timings.push_back(timings);
+  return false;
+}
+
+bool read_json_build(LogState& state, const LogLine&, const Found& found) {
+  std::string_view rest = found.rest;
+  state.log.build = take_int(rest);
+  return false;
+}
+
 bool read_json_backends(LogState& state, const LogLine& line, const Found& found) {
   set_backends(state, line, found.rest.substr(0, found.rest.find('"')));
   return false;
@@ -106,6 +133,9 @@ bool read_json_backends(LogState& state, const LogLine& line, const Found& found
 constexpr LineRule kRules[] = {
     {"\"n_gpu_layers\": ", read_json_layers},
     {"\"backends\": \"", read_json_backends},
+    {"\"build_number\": ", read_json_build},
+    {"\"n_gen\": ", read_json_gen},
+    {"\"avg_ts\": ", read_json_rate},
     {"t/s |", read_header},
     {"\xC2\xB1", read_row},
 };
