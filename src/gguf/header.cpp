@@ -104,14 +104,15 @@ Result<Counts> read_preamble(HeaderBytes& in, Header& header) {
 Result<> take_alignment(const Pairs& pairs, Header& header) {
   constexpr std::string_view kKey = "general.alignment";
   // Here the width matters: an engine takes no other.
-  const auto alignment = pairs.exact_u32(kKey);
-  if (!alignment) return std::unexpected(alignment.error());
-  if (!*alignment) return {};
-  if (!std::has_single_bit(**alignment)) {
+  const auto read = pairs.exact_u32(kKey);
+  if (!read) return std::unexpected(read.error());
+  const std::optional<std::uint32_t> alignment = *read;
+  if (!alignment) return {};
+  if (!std::has_single_bit(*alignment)) {
     return fail(ErrorKind::malformed, "key '{}' at byte {} is {}, not a power of two", kKey,
-                pairs.position_of(kKey), **alignment);
+                pairs.position_of(kKey), *alignment);
   }
-  header.alignment = **alignment;
+  header.alignment = *alignment;
   return {};
 }
 
@@ -154,8 +155,8 @@ Result<> take_values(const Pairs& pairs, Header& header) {
   header.name = *name;
   const auto architecture = pairs.text("general.architecture");
   if (!architecture) return std::unexpected(architecture.error());
-  if (!*architecture) return {};
-  header.architecture = **architecture;
+  header.architecture = *architecture;
+  if (!header.architecture) return {};
 
   const std::string prefix = *header.architecture + '.';
   if (auto ok = take_integers(pairs, kArchitectureKeys, prefix, header); !ok) return ok;

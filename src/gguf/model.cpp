@@ -120,14 +120,15 @@ Result<> check_values(const Header& first) {
     return fail(ErrorKind::malformed, "the header has no general.architecture");
   }
   const std::string arch = shown(*first.architecture);
-  if (first.block_count > kMaxBlocks) {
-    return fail(ErrorKind::malformed, "{}.block_count is {}, engines take {}", arch,
-                *first.block_count, kMaxBlocks);
+  const std::int64_t blocks = first.block_count.value_or(0);
+  if (blocks > kMaxBlocks) {
+    return fail(ErrorKind::malformed, "{}.block_count is {}, engines take {}", arch, blocks,
+                kMaxBlocks);
   }
   const std::int64_t nextn = first.nextn_predict_layers.value_or(0);
-  if (nextn > 0 && nextn >= first.block_count.value_or(0)) {
+  if (nextn > 0 && nextn >= blocks) {
     return fail(ErrorKind::malformed, "{}.nextn_predict_layers is {} of {} blocks", arch, nextn,
-                first.block_count.value_or(0));
+                blocks);
   }
   const std::int64_t experts = first.expert_count.value_or(0);
   if (experts > std::numeric_limits<std::int32_t>::max()) {
@@ -200,7 +201,8 @@ bool has_tensor(const std::vector<Header>& shards, std::string_view name) {
 }
 
 std::string file_type_of(const std::vector<Header>& shards) {
-  if (shards.front().file_type) return file_type_words(*shards.front().file_type);
+  const std::optional<std::int64_t> number = shards.front().file_type;
+  if (number) return file_type_words(*number);
   std::map<std::string_view, std::int64_t> census;
   std::string_view most;
   for (const Header& shard : shards) {
@@ -266,9 +268,10 @@ Result<std::vector<std::string>> shard_paths(std::string_view path, std::int64_t
 Result<std::vector<std::string>> shard_paths(std::string_view path, const Header& header) {
   auto paths = shard_paths(path, header.split_count.value_or(0));
   // A renamed shard: the pattern says first, the header knows better.
-  if (paths && paths->size() > 1 && header.split_no.value_or(0) != 0) {
+  const std::int64_t number = header.split_no.value_or(0);
+  if (paths && paths->size() > 1 && number != 0) {
     return fail(ErrorKind::malformed, "'{}' is the first shard by its name, shard {} by its header",
-                plain(path), *header.split_no + 1);
+                plain(path), number + 1);
   }
   return paths;
 }
@@ -279,7 +282,7 @@ Result<ModelFile> price(std::vector<Header> shards, std::vector<std::string> pat
   ModelFile model;
   model.path = paths.front();
   model.name = first.name.value_or("");
-  model.architecture = *first.architecture;
+  model.architecture = first.architecture.value_or("");  // present: check() saw to it
   model.file_type = file_type_of(shards);
   model.block_count = first.block_count;
   model.context_length = first.context_length;

@@ -14,7 +14,7 @@ struct TensorType {
   std::string_view name;   // as the engine prints it: "q4_K"
   std::int64_t block = 0;  // 0: a type that was taken out of the format; engines refuse it
   std::int64_t block_bytes = 0;
-  std::optional<std::int64_t> file_type{};  // of a file mostly of this type
+  std::optional<std::int64_t> file_type = std::nullopt;  // of a file mostly of this type
 };
 
 /// nullptr for an id that is not in the table. The table stands at ggml 0.27.0.
