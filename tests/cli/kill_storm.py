@@ -42,6 +42,7 @@ class Bench:
         self.picchio = os.path.abspath(options.picchio)
         self.work = work
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("LLAMA_", "GGML_"))}
+        self.environment["LLAMA_ARG_THREADS"] = "1"  # see run_case.py
         if options.rig:
             rig = os.path.abspath(options.rig)
             self.engine = f"{rig}/bin/llama-completion"
@@ -130,7 +131,10 @@ def check_answer(action, struck, code, out, err):
         if code != 2 or "picchio: error:" not in err:
             raise Broken(f"exit code {code} after the engine was killed, stderr: {err!r}")
         return "engine lost"
-    if code != 130 or "interrupted" not in err:
+    number = signal.Signals[action.partition(" ")[0]].value
+    if code == -number and not err:
+        return "ended before it began"  # the signal came before main
+    if code != 130 or not ("interrupted" in err or f"signal {number}" in err):
         raise Broken(f"exit code {code} after {action}, stderr: {err!r}")
     return "interrupted"
 

@@ -219,11 +219,12 @@ make_models() {
   tiny Tiny
   tiny Tiny-MoE --experts 8 --feed-forward 256
   tiny Tiny-Tied --tied
-  if [ ! -e "$dir/models/split.ok" ]; then
+  local last_shard=$dir/models/Tiny-Split-Q4_K_M-00003-of-00003.gguf  # 75 tensors, 30 a shard
+  if [ ! -e "$last_shard" ]; then
     "$dir/bin/llama-gguf-split" --split --split-max-tensors 30 "$dir/models/Tiny-Q4_K_M.gguf" \
       "$dir/models/Tiny-Split-Q4_K_M" >"$dir/models/split.log" 2>&1 ||
       die "llama-gguf-split failed: $(tail -n 1 "$dir/models/split.log")"
-    touch "$dir/models/split.ok"
+    [ -e "$last_shard" ] || die "llama-gguf-split made other shards than expected, see $dir/models"
   fi
   if [ "$timing" = yes ]; then
     tiny Timing --layers 16 --dim 1536 --feed-forward 4608
