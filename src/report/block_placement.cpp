@@ -127,8 +127,15 @@ std::string_view device_note(DeviceKind kind) {
   return "";
 }
 
+// Every weight that belongs on a GPU is on one. Without a header nothing is missing in numbers, but
+// then the account itself found no more on the host than belongs there.
+bool nothing_missing(const Placement& placement) {
+  if (placement.shape != Shape::gpu && placement.shape != Shape::partial) return false;
+  return placement.missing_bytes ? *placement.missing_bytes == 0 : placement.shape == Shape::gpu;
+}
+
 std::string weights_text(const Placement& placement) {
-  if (placement.missing_bytes == 0) return "weights 100% gpu";
+  if (nothing_missing(placement)) return "weights 100% gpu";
   if (!placement.weights_on_gpu_fraction) return "";
   // "0% gpu" would say that no GPU has them; behind RPC nobody knows.
   if (placement.shape == Shape::remote && *placement.weights_on_gpu_fraction <= 0) return "";
@@ -182,7 +189,7 @@ std::vector<const DeviceAccount*> with_weights(const Placement& placement) {
 }
 
 bool only_by_design(const Placement& placement, const DeviceAccount& device) {
-  return device.kind == DeviceKind::host && placement.missing_bytes == 0;
+  return device.kind == DeviceKind::host && nothing_missing(placement);
 }
 
 std::vector<std::string> device_texts(const Placement& placement, bool with_embedding) {

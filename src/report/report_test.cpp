@@ -301,6 +301,26 @@ TEST(Block, LittleOnTheHostIsNeverRoundedToAll) {
   EXPECT_NE(block(sample.run, sample.verdict).find("weights 0.1% gpu"), std::string::npos);
 }
 
+TEST(Block, AllThatBelongsOnAGpuIsAHundredPercent) {
+  struct Case {
+    Shape shape;
+    std::optional<std::int64_t> missing;
+    bool all;
+  };
+  for (const Case& each :
+       {Case{Shape::gpu, 0, true}, Case{Shape::gpu, std::nullopt, true},
+        Case{Shape::partial, 0, true},  // its KV cache is on the host
+        Case{Shape::partial, std::nullopt, false}, Case{Shape::partial, 1, false},
+        Case{Shape::cpu, 0, false}, Case{Shape::software_device, 0, false},
+        Case{Shape::remote, 0, false}, Case{Shape::unknown, 0, false}}) {
+    Sample sample = samples::healthy_cuda();
+    sample.run.placement.shape = each.shape;
+    sample.run.placement.missing_bytes = each.missing;
+    const std::string text = block(sample.run, sample.verdict);
+    EXPECT_EQ(text.find("weights 100% gpu") != std::string::npos, each.all) << text;
+  }
+}
+
 TEST(Block, AClockThatContradictsTheWallIsNoShare) {
   Sample sample = samples::healthy_cuda();
   sample.run.passes[0].load_seconds = 20000;
