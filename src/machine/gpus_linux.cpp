@@ -3,6 +3,8 @@
 #include "machine/gpus.h"
 #include "os/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -138,15 +140,15 @@ class Search {
     gpu.source = "/sys/bus/pci/devices/" + address;
     auto why_not = why_pci_cannot_compute(vendor_id, device_id, pci_class);
     if (vendor_id == "1af4") why_not = why_virtio_cannot_compute(virtio_features(dir));
-    const std::string model = nvidia_model(address);
-    std::string name = model;
+    std::string name = nvidia_model(address);
     if (name.empty()) {
       name = vendor.empty() ? "unknown vendor's" : std::string(vendor);
       name += why_not ? " display adapter" : " GPU";
       if (pci_class >> 16 == 0x12)
         name = (vendor.empty() ? "an" : std::string(vendor)) + " accelerator";
     }
-    gpu.name = with_driver(name + " " + vendor_id + ":" + device_id + " at " + address, gpu.driver);
+    gpu.name =
+        with_driver(fmt::format("{} {}:{} at {}", name, vendor_id, device_id, address), gpu.driver);
     add(std::move(gpu), why_not);
   }
 

@@ -102,8 +102,12 @@ std::optional<LocalWorker> find_local_worker(const std::string& root, std::strin
       add_once(found, socket);
     }
     if (!holds) continue;
-    if (look_at(root, pid, worker.libraries, worker.device_nodes) != Look::seen)
+    std::vector<std::string> libraries;
+    if (look_at(root, pid, libraries, worker.device_nodes) != Look::seen) return std::nullopt;
+    if (std::ranges::none_of(libraries, [](const auto& n) { return n.starts_with("libggml"); })) {
       return std::nullopt;
+    }
+    for (const std::string& name : libraries) add_once(worker.libraries, name);
     if (worker.process.empty()) worker.process = os::comm_of(root, pid).value_or("?");
   }
   // A socket whose holder cannot be seen may be the one that answers.

@@ -17,13 +17,11 @@ namespace picchio {
 /// alone.
 [[nodiscard]] ProcessFacts read_process_facts(const std::string& root, int pid);
 
-/// Who listens on an RPC endpoint of this machine ("127.0.0.1:50052", "localhost:50052",
-/// "[::1]:50052"). Absent when the endpoint is not loopback, nobody listens, or a listener may not
-/// be looked at. Several holders of the port count as one worker with all their libraries and
-/// nodes.
-///
-/// A forwarder (ssh -L, a container's proxy) listens too and computes elsewhere: only a worker that
-/// has mapped a ggml library speaks for itself.
+/// The ggml worker behind an RPC endpoint of this machine ("127.0.0.1:50052", "localhost:50052",
+/// "[::1]:50052"). Absent when the endpoint is not loopback, nobody listens, or any holder of the
+/// port may not be looked at or has mapped no ggml library: a forwarder (ssh -L, a container's
+/// proxy) listens here and computes elsewhere. Several holders count as one worker with all their
+/// libraries and nodes.
 [[nodiscard]] std::optional<LocalWorker> find_local_worker(const std::string& root,
                                                            std::string_view endpoint);
 

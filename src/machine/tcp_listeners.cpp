@@ -18,10 +18,7 @@ std::string kernel_word(const std::array<unsigned, 4>& bytes) {
                 : fmt::format("{:02X}{:02X}{:02X}{:02X}", bytes[0], bytes[1], bytes[2], bytes[3]);
 }
 
-const std::string& any_ipv4() {
-  static const std::string kText = kernel_word({0, 0, 0, 0});
-  return kText;
-}
+constexpr std::string_view kAnyIpv4 = "00000000";  // in either byte order
 
 std::optional<std::array<unsigned, 4>> ipv4_bytes(std::string_view text) {
   const auto parts = split(text, '.');
@@ -37,7 +34,7 @@ std::optional<std::array<unsigned, 4>> ipv4_bytes(std::string_view text) {
 
 // `address` from tcp (8 digits) or tcp6 (32).
 bool serves(std::string_view address, const LoopbackEndpoint& endpoint) {
-  const std::string zero = any_ipv4();
+  const std::string zero(kAnyIpv4);
   if (address.size() == 8) {
     return endpoint.ipv4 && (address == zero || address == endpoint.ipv4_address);
   }

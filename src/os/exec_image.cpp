@@ -3,6 +3,8 @@
 #include "os/file.h"
 #include "os/system_error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -26,7 +28,8 @@ ExecImage::ExecImage(const SpawnOptions& options) : words_(options.argv) {
   for (std::string& entry : environment()) {
     if (!replaced(options, entry)) words_.push_back(std::move(entry));
   }
-  for (const auto& [name, value] : options.set_env) words_.push_back(name + "=" + value);
+  for (const auto& [name, value] : options.set_env)
+    words_.push_back(fmt::format("{}={}", name, value));
   // Pointers only now: the words move no more.
   for (std::size_t i = 0; i < words_.size(); ++i) {
     (i < arguments ? argv_ : envp_).push_back(words_[i].data());
