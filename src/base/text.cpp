@@ -38,8 +38,8 @@ std::optional<double> to_double(std::string_view number) {
   return value;
 }
 
-// Length of the number at the front of `text`: sign, digits, one point or comma with digits after it,
-// exponent. A comma counts as the point only when a digit follows.
+// Length of the number at the front of `text`: sign, digits, one point or comma with digits after
+// it, exponent. A comma counts as the point only when a digit follows.
 std::size_t number_length(std::string_view text) {
   std::size_t i = 0;
   if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;

@@ -34,12 +34,13 @@ bool take_prefix(std::string_view& text, std::string_view prefix);
 [[nodiscard]] std::vector<std::string_view> split_blanks(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// `text` without ANSI escape sequences (CSI "ESC [ ... letter", OSC up to BEL or ST, two-byte ones).
+/// `text` without ANSI escape sequences (CSI "ESC [ ... letter", OSC up to BEL or ST, two-byte
+/// ones).
 [[nodiscard]] std::string without_ansi(std::string_view text);
 
-/// Printable ASCII made of a string from outside (a file name, a GGUF key, an engine's line), fit for
-/// a terminal and for pasting: escape sequences go, control bytes and anything that is not valid
-/// printable ASCII become '?', one per UTF-8 character, and runs of blanks become one.
+/// Printable ASCII made of a string from outside (a file name, a GGUF key, an engine's line), fit
+/// for a terminal and for pasting: escape sequences go, control bytes and anything that is not
+/// valid printable ASCII become '?', one per UTF-8 character, and runs of blanks become one.
 [[nodiscard]] std::string plain(std::string_view text);
 
 /// At most `width` columns of plain ASCII `text`; a cut ends in "..".

@@ -4,7 +4,8 @@
 
 namespace picchio {
 
-/// Every interval and stamp inside a run: microseconds of steady_clock since the engine was started.
+/// Every interval and stamp inside a run: microseconds of steady_clock since the engine was
+/// started.
 using Micros = std::chrono::microseconds;
 
 [[nodiscard]] constexpr double seconds(Micros interval) {

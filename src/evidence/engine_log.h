@@ -1,6 +1,9 @@
-// What one engine log says: facts with their lines, before any judgement. Made by the log readers of
-// engines/, read by verdict/. A field that the log does not hold stays absent.
+// What one engine log says: facts with their lines, before any judgement. Made by the log readers
+// of engines/, read by verdict/. A field that the log does not hold stays absent.
 #pragma once
+
+#include "base/time.h"
+#include "evidence/device.h"
 
 #include <cstdint>
 #include <optional>
@@ -8,9 +11,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "base/time.h"
-#include "evidence/device.h"
 
 namespace picchio {
 
@@ -26,7 +26,8 @@ enum class BufferUse { weights, kv, recurrent, compute, output };
 /// "load_tensors:   CPU_Mapped model buffer size =   281.25 MiB"
 struct BufferLine {
   std::string buffer;  // as printed: "CPU_Mapped", "CUDA0_Split", "RPC0[127.0.0.1:50052]"
-  std::string device;  // whose memory: "CPU", "CUDA0", "RPC0[127.0.0.1:50052]"; "CUDA_Host" -> "CPU"
+  std::string
+      device;  // whose memory: "CPU", "CUDA0", "RPC0[127.0.0.1:50052]"; "CUDA_Host" -> "CPU"
   DeviceKind kind = DeviceKind::host;
   BufferUse use = BufferUse::weights;
   std::int64_t bytes = 0;
@@ -42,7 +43,8 @@ struct LayerClaim {
   int line = 0;
 };
 
-/// "load_tensors: layer   5 assigned to device Vulkan0" / "llama_kv_cache: layer   5: dev = Vulkan0"
+/// "load_tensors: layer   5 assigned to device Vulkan0" / "llama_kv_cache: layer   5: dev =
+/// Vulkan0"
 struct LayerDevice {
   int layer = 0;  // 0-based; the last one is the output layer in the first form
   std::string device;
@@ -55,18 +57,19 @@ struct TensorOverride {
   int line = 0;
 };
 
-/// Graph splits: 1 all on one backend, 2 one GPU with everything, N+1 N GPUs, dozens when work bounces.
+/// Graph splits: 1 all on one backend, 2 one GPU with everything, N+1 N GPUs, dozens when work
+/// bounces.
 struct GraphSplits {
-  std::int64_t prefill = 0;              // large batch (bs=512)
-  std::optional<std::int64_t> decode;    // bs=1; absent: the log gave one number for both
-  std::optional<std::int64_t> nodes;     // of the prefill graph
+  std::int64_t prefill = 0;            // large batch (bs=512)
+  std::optional<std::int64_t> decode;  // bs=1; absent: the log gave one number for both
+  std::optional<std::int64_t> nodes;   // of the prefill graph
   int line = 0;
 };
 
 /// A row of the memory breakdown table, in MiB as printed. Wrapped unsigned numbers are unwrapped.
 struct MemoryRow {
-  std::string name;         // "CUDA0", "Host", "CPU_REPACK"
-  std::string description;  // "RTX 4090"; empty for host rows
+  std::string name;                       // "CUDA0", "Host", "CPU_REPACK"
+  std::string description;                // "RTX 4090"; empty for host rows
   std::optional<std::int64_t> total_mib;  // device rows only, with free and unaccounted
   std::optional<std::int64_t> free_mib;
   std::int64_t self_mib = 0;
@@ -115,29 +118,30 @@ struct Load {
   std::vector<TensorOverride> overrides;
   std::optional<GraphSplits> splits;
   std::vector<MemoryRow> breakdown;
-  std::vector<std::string> devices;           // of its "using device" lines, in order
-  std::optional<std::int64_t> weight_bytes;   // "file size = 5.28 GiB": sum of all tensors
-  std::optional<double> parameters;           // "model params = 8.95 B"
-  std::string model_name;                     // general.name
-  std::string file_type;                      // "Q4_K - Medium"
+  std::vector<std::string> devices;          // of its "using device" lines, in order
+  std::optional<std::int64_t> weight_bytes;  // "file size = 5.28 GiB": sum of all tensors
+  std::optional<double> parameters;          // "model params = 8.95 B"
+  std::string model_name;                    // general.name
+  std::string file_type;                     // "Q4_K - Medium"
   std::optional<std::int64_t> n_layer;
   std::optional<std::int64_t> n_vocab;
   std::optional<std::int64_t> n_embd;
-  std::optional<std::int64_t> n_ctx;          // what the context really got
+  std::optional<std::int64_t> n_ctx;  // what the context really got
   std::optional<std::int64_t> n_ctx_train;
-  std::string kv_type_k;                      // "f16"
+  std::string kv_type_k;  // "f16"
   std::string kv_type_v;
-  std::optional<bool> flash_attention;        // as resolved
-  bool flash_attention_on_cpu = false;        // forced on although its tensor sits on the CPU
-  std::vector<std::string> refused_ops;       // operations a backend would not take
-  bool mmap = true;                           // "(mmap = false)", "(load_mode = none)"
-  std::optional<std::string> failure;         // this load ended in an error: its line
+  std::optional<bool> flash_attention;   // as resolved
+  bool flash_attention_on_cpu = false;   // forced on although its tensor sits on the CPU
+  std::vector<std::string> refused_ops;  // operations a backend would not take
+  bool mmap = true;                      // "(mmap = false)", "(load_mode = none)"
+  std::optional<std::string> failure;    // this load ended in an error: its line
   int first_line = 0;
   int last_line = 0;
 };
 
 /// Rates as the engine printed them: llama_print_timings, llama_perf_context_print,
-/// common_perf_print, slot print_timing, koboldcpp, ollama. A rate that is not a number stays absent.
+/// common_perf_print, slot print_timing, koboldcpp, ollama. A rate that is not a number stays
+/// absent.
 struct EngineTimings {
   std::optional<double> load_ms;
   std::optional<double> prompt_ms;
@@ -160,30 +164,30 @@ struct Sampling {
 
 /// Things a cause can rest on. Each carries its line's text, trimmed and without prefix.
 enum class LogEventKind {
-  backend_loaded,        // subject: "CUDA"; text: path
-  backend_load_failed,   // "load_backend: failed to load ...: libcudart.so.12: cannot open ..."
-  backend_init_failed,   // "ggml_cuda_init: failed to initialize CUDA: ..."; subject: CUDA|ROCm|MUSA
-  no_devices_found,      // "ggml_vulkan: No devices found.", "found 0 ... devices"
-  no_usable_gpu,         // "no usable GPU found, --gpu-layers option will be ignored"
-  not_compiled_for_gpu,  // 2023-2024 wording of the same
-  software_device,       // "Device type is CPU", llvmpipe, ...
-  device_masked,         // a variable hides the card, said by the log
-  device_permission,     // "/dev/kfd: permission denied", NvRmMemInitNvmap ...
+  backend_loaded,       // subject: "CUDA"; text: path
+  backend_load_failed,  // "load_backend: failed to load ...: libcudart.so.12: cannot open ..."
+  backend_init_failed,  // "ggml_cuda_init: failed to initialize CUDA: ..."; subject: CUDA|ROCm|MUSA
+  no_devices_found,     // "ggml_vulkan: No devices found.", "found 0 ... devices"
+  no_usable_gpu,        // "no usable GPU found, --gpu-layers option will be ignored"
+  not_compiled_for_gpu,    // 2023-2024 wording of the same
+  software_device,         // "Device type is CPU", llvmpipe, ...
+  device_masked,           // a variable hides the card, said by the log
+  device_permission,       // "/dev/kfd: permission denied", NvRmMemInitNvmap ...
   driver_library_missing,  // libcuda.so.1 ...
-  driver_failed,         // cuInit 999/803/35, discovery time-out, driver too old
-  gpu_unsupported,       // gfx target, compute capability, no AVX
-  gpu_dropped,           // integrated GPU dropped
-  allocation_failed,     // cudaMalloc failed, unable to allocate ... buffer, ErrorOutOfDeviceMemory
-  load_failed,           // "error loading model", "failed to load model"
-  memory_overcommit,     // over Metal's working set
-  remote_is_cpu,         // worker's "create_backend: using CPU backend"
-  remote_is_gpu,         // worker's "create_backend: using CUDA backend"
-  library_override,      // OLLAMA_LLM_LIBRARY
-  gpu_layers_asked,      // something asked for GPU layers (a flag in a cmd=, a request)
-  cpu_runner,            // ollama started a CPU runner: .../runners/cpu_avx2/...
-  no_gpu_discovered,     // ollama: library=cpu, "no compatible GPUs", "no GPU detected"
-  memory_guard,          // a front end's own limit chose the layers (LM Studio)
-  engine_error,          // any other error-level line that tells why a run failed
+  driver_failed,           // cuInit 999/803/35, discovery time-out, driver too old
+  gpu_unsupported,         // gfx target, compute capability, no AVX
+  gpu_dropped,             // integrated GPU dropped
+  allocation_failed,  // cudaMalloc failed, unable to allocate ... buffer, ErrorOutOfDeviceMemory
+  load_failed,        // "error loading model", "failed to load model"
+  memory_overcommit,  // over Metal's working set
+  remote_is_cpu,      // worker's "create_backend: using CPU backend"
+  remote_is_gpu,      // worker's "create_backend: using CUDA backend"
+  library_override,   // OLLAMA_LLM_LIBRARY
+  gpu_layers_asked,   // something asked for GPU layers (a flag in a cmd=, a request)
+  cpu_runner,         // ollama started a CPU runner: .../runners/cpu_avx2/...
+  no_gpu_discovered,  // ollama: library=cpu, "no compatible GPUs", "no GPU detected"
+  memory_guard,       // a front end's own limit chose the layers (LM Studio)
+  engine_error,       // any other error-level line that tells why a run failed
 };
 
 struct LogEvent {
@@ -210,16 +214,16 @@ struct EngineLog {
   std::vector<Load> loads;
   std::vector<EngineTimings> timings;  // one per perf block, in order
   std::vector<LogEvent> events;
-  std::optional<FitFacts> fit;         // the last fit before the main load
+  std::optional<FitFacts> fit;  // the last fit before the main load
   std::optional<OffloadPlan> plan;
   Sampling sampling;
   std::optional<int> threads;
-  std::optional<int> cores;            // "n_threads = 2 / 2": the second number
-  std::string backends;                // system_info's "CUDA : ARCHS = 890 | ... | CPU : ..." names
-  bool all_flash_quants = false;       // "FA_ALL_QUANTS = 1": attention kernels for every KV type
+  std::optional<int> cores;       // "n_threads = 2 / 2": the second number
+  std::string backends;           // system_info's "CUDA : ARCHS = 890 | ... | CPU : ..." names
+  bool all_flash_quants = false;  // "FA_ALL_QUANTS = 1": attention kernels for every KV type
   std::optional<std::int64_t> prompt_tokens_cached;  // reused from a cache: spoils the prefill lane
-  bool has_placement_lines = false;    // any line that could carry placement was seen
-  std::vector<std::string> notes;      // known lines that could not be read, with their number
+  bool has_placement_lines = false;                  // any line that could carry placement was seen
+  std::vector<std::string> notes;  // known lines that could not be read, with their number
 };
 
 /// The load that counts: the last one of the main model that is not a probe and did not fail, else

@@ -10,22 +10,24 @@ namespace picchio {
 
 /// A GPU that the operating system knows of, driver or not.
 struct MachineGpu {
-  std::string name;      // vendor and ids, or the driver's name: "NVIDIA 10de:2684 (driver nvidia)"
-  std::string vendor;    // "NVIDIA", "AMD", "Intel", "Apple", ...; empty when unknown
-  std::string address;   // "0000:61:00.0"; empty for non-PCI
-  std::string driver;    // kernel driver bound to it; empty: none
-  std::string source;    // the file or node that shows it
+  std::string name;     // vendor and ids, or the driver's name: "NVIDIA 10de:2684 (driver nvidia)"
+  std::string vendor;   // "NVIDIA", "AMD", "Intel", "Apple", ...; empty when unknown
+  std::string address;  // "0000:61:00.0"; empty for non-PCI
+  std::string driver;   // kernel driver bound to it; empty: none
+  std::string source;   // the file or node that shows it
   bool can_compute = true;  // false: a display adapter of a virtual machine or a server's BMC
-  std::string no_compute_reason;  // why not: "the display adapter of a virtual machine"; empty when true
+  std::string
+      no_compute_reason;  // why not: "the display adapter of a virtual machine"; empty when true
 };
 
 struct Machine {
-  std::string chip;                          // CPU model name
-  std::string os;                            // "Linux 6.1.0-18-amd64"
+  std::string chip;  // CPU model name
+  std::string os;    // "Linux 6.1.0-18-amd64"
   std::optional<std::int64_t> ram_bytes;
   std::optional<int> logical_cores;
   std::vector<MachineGpu> gpus;
-  /// True when every place to look was readable; false: gpus may be incomplete (a sandbox hides /sys).
+  /// True when every place to look was readable; false: gpus may be incomplete (a sandbox hides
+  /// /sys).
   bool gpus_known = false;
   std::string gpus_unknown_reason;
 };

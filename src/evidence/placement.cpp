@@ -6,31 +6,44 @@ namespace picchio {
 
 std::string_view name_of(DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::hardware_gpu: return "hardware gpu";
-    case DeviceKind::software: return "software device";
-    case DeviceKind::remote: return "remote";
-    case DeviceKind::host: return "host";
+    case DeviceKind::hardware_gpu:
+      return "hardware gpu";
+    case DeviceKind::software:
+      return "software device";
+    case DeviceKind::remote:
+      return "remote";
+    case DeviceKind::host:
+      return "host";
   }
   return "host";
 }
 
 std::string_view name_of(Shape shape) {
   switch (shape) {
-    case Shape::gpu: return "gpu";
-    case Shape::partial: return "partial";
-    case Shape::cpu: return "cpu";
-    case Shape::software_device: return "software-device";
-    case Shape::remote: return "remote";
-    case Shape::unknown: return "unknown";
+    case Shape::gpu:
+      return "gpu";
+    case Shape::partial:
+      return "partial";
+    case Shape::cpu:
+      return "cpu";
+    case Shape::software_device:
+      return "software-device";
+    case Shape::remote:
+      return "remote";
+    case Shape::unknown:
+      return "unknown";
   }
   return "unknown";
 }
 
 std::string_view name_of(KvPlace place) {
   switch (place) {
-    case KvPlace::gpu: return "gpu";
-    case KvPlace::cpu: return "cpu";
-    case KvPlace::mixed: return "mixed";
+    case KvPlace::gpu:
+      return "gpu";
+    case KvPlace::cpu:
+      return "cpu";
+    case KvPlace::mixed:
+      return "mixed";
   }
   return "mixed";
 }

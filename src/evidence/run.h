@@ -1,18 +1,18 @@
-// One measured run: first as raw as it was recorded (what --keep-logs writes and replay reads), then
-// read. Both are values; judging needs nothing else.
+// One measured run: first as raw as it was recorded (what --keep-logs writes and replay reads),
+// then read. Both are values; judging needs nothing else.
 #pragma once
-
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/time.h"
 #include "evidence/engine_log.h"
 #include "evidence/machine.h"
 #include "evidence/model_file.h"
 #include "evidence/placement.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace picchio {
 
@@ -22,8 +22,8 @@ struct CpuSample {
   double cpu_seconds = 0;
 };
 
-/// The process of this machine that listens on a loopback RPC endpoint: what it has mapped tells whether
-/// the "remote device" is a GPU at all.
+/// The process of this machine that listens on a loopback RPC endpoint: what it has mapped tells
+/// whether the "remote device" is a GPU at all.
 struct LocalWorker {
   std::string endpoint;  // "127.0.0.1:50052"
   std::string process;   // its name
@@ -33,19 +33,20 @@ struct LocalWorker {
 
 /// What /proc told of the engine's process tree while it ran.
 struct ProcessFacts {
-  bool readable = false;                // false: nothing below could be read
-  std::vector<std::string> libraries;   // base names of mapped ggml backends and GPU driver libraries
+  bool readable = false;  // false: nothing below could be read
+  std::vector<std::string>
+      libraries;  // base names of mapped ggml backends and GPU driver libraries
   std::vector<std::string> device_nodes;  // open /dev/nvidia*, /dev/dri/*, /dev/kfd, /dev/dxg
-  std::vector<std::string> processes;   // names in the tree
-  std::vector<LocalWorker> workers;     // for --rpc to this machine
+  std::vector<std::string> processes;     // names in the tree
+  std::vector<LocalWorker> workers;       // for --rpc to this machine
 };
 
 /// The engine program that was run.
 struct EngineProgram {
   std::string path;
-  std::string name;      // "llama-completion"
-  std::string version;   // "0.7.0 (build 11669, commit Debian)" or "9430 (d48a56eff)" as printed
-  std::string build;     // "b11669"; empty when not told
+  std::string name;     // "llama-completion"
+  std::string version;  // "0.7.0 (build 11669, commit Debian)" or "9430 (d48a56eff)" as printed
+  std::string build;    // "b11669"; empty when not told
 };
 
 /// One pass as recorded. `log` is stderr, whole; `line_stamps[i]` belongs to its i-th line.
@@ -54,13 +55,14 @@ struct RawPass {
   std::string log;
   std::vector<Micros> line_stamps;
   std::int64_t stdout_bytes = 0;
-  std::optional<Micros> first_token;   // first byte of generated text on stdout
-  std::optional<Micros> last_token;    // last one
-  std::int64_t stdout_reads = 0;       // arrivals seen; below the token count when several came at once
-  Micros wall{};                       // start to exit
-  int exit_code = 0;                   // 128 + signal for a killed engine
+  std::optional<Micros> first_token;  // first byte of generated text on stdout
+  std::optional<Micros> last_token;   // last one
+  std::int64_t stdout_reads = 0;  // arrivals seen; below the token count when several came at once
+  Micros wall{};                  // start to exit
+  int exit_code = 0;              // 128 + signal for a killed engine
   std::vector<CpuSample> cpu;
-  std::optional<double> cached_fraction;  // of the model file in the page cache before the pass, 0 to 1
+  std::optional<double>
+      cached_fraction;  // of the model file in the page cache before the pass, 0 to 1
   bool cache_dropped = false;
   ProcessFacts process;
   std::string prompt_prefix;
@@ -72,20 +74,20 @@ struct RawRun {
   std::string protocol = "mp1";
   EngineProgram engine;
   Machine machine;
-  std::optional<ModelFile> model;         // header; absent in runs kept by other tools
-  std::string model_label;                // shown name when there is no header
-  std::vector<std::string> user_args;     // after "--"
+  std::optional<ModelFile> model;                  // header; absent in runs kept by other tools
+  std::string model_label;                         // shown name when there is no header
+  std::vector<std::string> user_args;              // after "--"
   std::map<std::string, std::string> environment;  // the variables that steer placement
   std::int64_t context_asked = 4096;
   std::int64_t tokens_asked = 128;
-  std::string prompt_note;                // the prompt was shortened and why; empty: whole
+  std::string prompt_note;  // the prompt was shortened and why; empty: whole
   std::vector<RawPass> passes;
 };
 
-/// The three lanes of one pass. Absent: not read. `*_abstain` says why a lane that was read does not
-/// count.
+/// The three lanes of one pass. Absent: not read. `*_abstain` says why a lane that was read does
+/// not count.
 struct Lanes {
-  std::optional<double> prefill;    // tokens per second
+  std::optional<double> prefill;  // tokens per second
   std::optional<double> decode;
   std::optional<double> wallclock;
   std::string prefill_abstain;
@@ -101,14 +103,15 @@ struct CpuUse {
 
 struct Pass {
   EngineLog log;
-  EngineTimings timings;     // of the main model: the last perf block
+  EngineTimings timings;  // of the main model: the last perf block
   Lanes lanes;
   CpuUse cpu;
   std::optional<double> load_seconds;  // engine's own load time; breakdown of the cold pass
   std::optional<double> prefill_seconds;
   std::optional<double> decode_seconds;
   double wall_seconds = 0;
-  std::vector<std::string> remarks;    // clocks that disagree, fewer tokens than asked, cached prompt...
+  std::vector<std::string>
+      remarks;  // clocks that disagree, fewer tokens than asked, cached prompt...
 };
 
 /// Median and range over the warm passes of one lane.
@@ -120,13 +123,13 @@ struct LaneSummary {
 };
 
 struct Run {
-  RawRun raw;                 // identity, machine, arguments: as recorded
+  RawRun raw;  // identity, machine, arguments: as recorded
   std::vector<Pass> passes;
   LaneSummary warm_prefill;
   LaneSummary warm_decode;
   LaneSummary warm_wallclock;
-  Placement placement;        // of the first pass; passes that differ stand in `disagreement`
-  std::string disagreement;   // passes whose placements differ; empty: they agree
+  Placement placement;       // of the first pass; passes that differ stand in `disagreement`
+  std::string disagreement;  // passes whose placements differ; empty: they agree
   std::optional<std::int64_t> context;  // what the engine really used
   std::vector<std::string> notes;       // things a reader must know, one sentence each
 };

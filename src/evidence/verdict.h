@@ -29,11 +29,12 @@ enum class State {
   no_timing_evidence,
 };
 
-/// Exit codes that users script against. 6 is kept free on purpose: another tool of this kind uses it.
+/// Exit codes that users script against. 6 is kept free on purpose: another tool of this kind uses
+/// it.
 enum class ExitCode {
   ok = 0,
-  failure = 1,         // internal error
-  could_not_run = 2,   // also usage errors
+  failure = 1,        // internal error
+  could_not_run = 2,  // also usage errors
   partial_offload = 3,
   silent_cpu_fallback = 4,
   conflicting_evidence = 5,
@@ -41,7 +42,8 @@ enum class ExitCode {
   interrupted = 130,
 };
 
-/// Why, and the one thing to change. `fix` is empty where nothing should be changed or none is known.
+/// Why, and the one thing to change. `fix` is empty where nothing should be changed or none is
+/// known.
 struct Cause {
   std::string id;  // "device_none", "vram_too_small": docs/causes.md lists them
   std::string why;
@@ -50,8 +52,8 @@ struct Cause {
 
 struct Verdict {
   State state = State::no_placement_evidence;
-  std::string rule;      // name of the rule that fired
-  std::string sentence;  // one or two sentences for the block
+  std::string rule;            // name of the rule that fired
+  std::string sentence;        // one or two sentences for the block
   std::optional<Cause> cause;  // of a degraded verdict; absent: unknown
   std::vector<Testimony> testimonies;
 };

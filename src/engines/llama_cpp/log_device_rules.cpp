@@ -15,15 +15,20 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "ggml_cuda_init: found 1 ROCm devices:" / "... CUDA devices (Total VRAM: 24080 MiB):"
 // "ggml_init_cublas: found 1 CUDA devices:"                                      to Apr 2024
-bool read_cuda_found(LogState& state, const LogLine& line, const Found& found) {
+bool read_cuda_found(LogState& state, const LogLine&, const Found& found) {
   std::string_view rest = found.rest;
   const auto count = take_int(rest);
   const auto words = split_blanks(rest);
   if (!count || words.size() < 2 || !words[1].starts_with("devices")) return false;
   state.cuda_word = std::string(words[0]);
-  if (*count == 0) {
-    state.event(LogEventKind::no_devices_found, state.cuda_word, line.text, line.number);
-  }
+  return false;
+}
+
+// "ggml_cuda_init: found 0 CUDA devices:" / "ggml_vulkan: Found 0 Vulkan devices:"
+bool read_found_none(LogState& state, const LogLine& line, const Found& found) {
+  const std::size_t end = found.rest.find(" devices");
+  if (end == std::string_view::npos || end > 10) return false;
+  state.event(LogEventKind::no_devices_found, found.rest.substr(0, end), line.text, line.number);
   return false;
 }
 
@@ -217,8 +222,10 @@ bool read_listed(LogState& state, const LogLine& line, const Found& found) {
   return false;
 }
 
-bool read_list_start(LogState& state, const LogLine&, const Found&) {
+// "device_info:" has rows at a higher verbosity only, "Available devices:" always
+bool read_list_start(LogState& state, const LogLine& line, const Found& found) {
   state.worker_devices = false;
+  if (found.rule->marker.starts_with("Available")) state.available_line = line.number;
   return false;
 }
 
@@ -249,6 +256,7 @@ bool read_registered(LogState& state, const LogLine& line, const Found& found) {
 
 constexpr LineRule kRules[] = {
     {": found ", read_cuda_found},
+    {"ound 0 ", read_found_none},
     {"Device ", read_cuda_row},
     {" | uma: ", read_vulkan_row},
     {"Device type is CPU", read_vulkan_cpu},

@@ -171,6 +171,17 @@ bool read_system_info(LogState& state, const LogLine& line, const Found& found) 
   return false;
 }
 
+// "AVX = 1 | AVX2 = 1 | ... | BLAS = 0 | SSE3 = 1 |": to autumn 2024, bare under llama-cpp-python.
+// Every GPU backend of those years but Metal counted as BLAS.
+bool read_blas(LogState& state, const LogLine& line, const Found& found) {
+  const bool blas = found.rest.starts_with('1');
+  if (state.log.backends.empty()) state.log.backends = blas ? "BLAS" : "CPU";
+  if (!blas) {
+    state.event(LogEventKind::not_compiled_for_gpu, "CPU", "system info: BLAS = 0", line.number);
+  }
+  return false;
+}
+
 void set_build(LogState& state, std::int64_t build) {
   state.log.build = build;
   if (!state.ollama && state.front_end.empty()) state.log.version = "b" + std::to_string(build);
@@ -228,6 +239,7 @@ constexpr LineRule kRules[] = {
     {"main: seed  = ", read_seed},
     {"sampling seed: ", read_seed},
     {"system_info: ", read_system_info},
+    {"| BLAS = ", read_blas},
     {"main: build = ", read_build},
     {"build: ", read_build_at_front},
     {"build_info: ", read_build},

@@ -1,0 +1,204 @@
+// The recorded runs with their truth. They are not part of a user's checkout: without them the
+// tests skip and say so.
+#include "base/text.h"
+#include "commands/read_run.h"
+#include "engines/log_reader.h"
+#include "kept/folder.h"
+#include "os/file.h"
+#include "verdict/account.h"
+#include "verdict/judge.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <set>
+
+namespace picchio {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const fs::path kCorpus = PICCHIO_CORPUS_DIR;
+
+std::string slurp(const fs::path& path) {
+  const auto text = os::read_file(path.string(), std::int64_t{64} << 20);
+  return text ? *text : std::string();
+}
+
+struct Case {
+  std::string name;
+  json truth;
+  EngineLog log;
+  Placement placement;
+  Verdict verdict;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(kCorpus / "cases", ignored)) {
+    if (entry.path().extension() != ".log") continue;
+    Case c;
+    c.name = entry.path().stem().string();
+    c.truth = json::parse(slurp(fs::path(entry.path()).replace_extension(".json")));
+    c.log = read_engine_log(slurp(entry.path()));
+    c.placement = placement_of(c.log, nullptr);
+    c.verdict = judge_log(c.log, c.placement);
+    out.push_back(std::move(c));
+  }
+  std::ranges::sort(out, {}, &Case::name);
+  return out;
+}
+
+// A client's log alone cannot tell what a remote device is: "remote" is then the honest word for
+// what the labels call "unknown".
+bool same_place(const std::string& truth, const std::string& said) {
+  return truth == said || (truth == "unknown" && said == "remote");
+}
+
+TEST(Corpus, CasesArePlacedByTheirTruthAndNoCpuRunIsCalledGpu) {
+  const std::vector<Case> all = cases();
+  if (all.empty()) GTEST_SKIP() << "no recorded cases at " << kCorpus;
+  int right = 0;
+  for (const Case& c : all) {
+    const std::string truth = c.truth["placement"];
+    const std::string said(name_of(c.placement.shape));
+    if (same_place(truth, said)) {
+      ++right;
+    } else {
+      RecordProperty(c.name, said + " instead of " + truth);
+      std::printf("  %s: %s instead of %s: %s\n", c.name.c_str(), said.c_str(), truth.c_str(),
+                  c.placement.reason.c_str());
+    }
+    if (truth != "gpu") {
+      EXPECT_NE(said, "gpu") << c.name;
+      EXPECT_NE(c.verdict.state, State::healthy) << c.name;
+    }
+  }
+  EXPECT_GE(right * 51, static_cast<int>(all.size()) * 48) << right << " of " << all.size();
+}
+
+TEST(Corpus, CasesCarryLayersFractionKvAndCause) {
+  const std::vector<Case> all = cases();
+  if (all.empty()) GTEST_SKIP() << "no recorded cases at " << kCorpus;
+  std::map<std::string, int> right;
+  for (const Case& c : all) {
+    const auto layers =
+        c.placement.layers_total
+            ? json::array({c.placement.layers_on_gpu.value_or(0), *c.placement.layers_total})
+            : json();
+    const auto kv = c.placement.kv_on ? json(std::string(name_of(*c.placement.kv_on))) : json();
+    const std::string cause = c.verdict.cause ? c.verdict.cause->id : "none";
+    const json& fraction = c.truth["weights_on_gpu_fraction"];
+    const auto& said = c.placement.weights_on_gpu_fraction;
+    const bool fraction_right = fraction.is_null()
+                                    ? !said.has_value()
+                                    : said && std::abs(*said - fraction.get<double>()) < 0.01;
+    const std::string true_cause = c.truth["cause"];
+    const std::map<std::string, bool> facts = {{"layers", layers == c.truth["layers"]},
+                                               {"fraction", fraction_right},
+                                               {"kv_on", kv == c.truth["kv_on"]},
+                                               {"cause", true_cause.starts_with(cause)}};
+    for (const auto& [name, ok] : facts) {
+      right[name] += ok ? 1 : 0;
+      if (!ok) {
+        std::printf("  %s: %s: said %s\n", c.name.c_str(), name.c_str(),
+                    name == "layers"     ? layers.dump().c_str()
+                    : name == "kv_on"    ? kv.dump().c_str()
+                    : name == "fraction" ? std::to_string(said.value_or(-1)).c_str()
+                                         : cause.c_str());
+      }
+    }
+  }
+  for (const auto& [name, count] : right) {
+    std::printf("  %s: %d of %zu\n", name.c_str(), count, all.size());
+    EXPECT_GE(count * 100, static_cast<int>(all.size()) * 85) << name;
+  }
+}
+
+// Truth of each run by how it was made; corpus/README.md.
+TEST(Corpus, TodaysLlamaCppRunsOnACpuAreNeverHealthy) {
+  const fs::path folder = kCorpus / "llamacpp-0.7.0-b11669";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const EngineLog log = read_engine_log(slurp(entry.path()));
+    const Placement placement = placement_of(log, nullptr);
+    const Verdict verdict = judge_log(log, placement);
+    Shape truth = Shape::cpu;
+    if (name.find("default-verbosity") != std::string::npos) truth = Shape::unknown;
+    if (name.find("rpc-to-a-cpu") != std::string::npos) truth = Shape::remote;
+    if (name.starts_with("vulkan-llvmpipe")) truth = Shape::software_device;
+    if (name.find("ngl-0") != std::string::npos)
+      truth = Shape::cpu;  // not even llvmpipe holds a weight
+    EXPECT_EQ(name_of(placement.shape), name_of(truth)) << name << ": " << placement.reason;
+    EXPECT_NE(verdict.state, State::healthy) << name;
+    EXPECT_NE(verdict.state, State::partial_offload) << name;
+  }
+}
+
+// "prompt eval time = 120.89 ms / 825 tokens ( 0.15 ms per token, 6824.44 tokens per second)": the
+// last number of the last such line, found without the reader under test.
+double printed_rate(std::string_view log, std::string_view marker, bool prompt) {
+  double out = -1;
+  for (const std::string_view line : split_lines(log)) {
+    if (line.find(marker) == std::string_view::npos) continue;
+    if (!prompt && line.find("prompt eval") != std::string_view::npos) continue;
+    const auto text = between(line, "ms per token,", "tokens per second");
+    if (text) out = parse_double(*text).value_or(-1);
+  }
+  return out;
+}
+
+TEST(Corpus, KeptRunsHaveTheLanesOfTheirLogsAndTheirPlacement) {
+  const fs::path folder = kCorpus / "raw";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  int logs = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".stderr.txt")) continue;
+    ++logs;
+    const std::string text = slurp(entry.path());
+    const EngineLog log = read_engine_log(text);
+    ASSERT_FALSE(log.timings.empty()) << path;
+    const EngineTimings& timings = log.timings.back();
+    // The log prints two decimals of a rate made from its milliseconds.
+    EXPECT_NEAR(timings.prefill_tokens_per_second.value_or(-1),
+                printed_rate(text, "prompt eval time", true), 0.1)
+        << path;
+    EXPECT_NEAR(timings.decode_tokens_per_second.value_or(-1),
+                printed_rate(text, "eval time", false), 0.1)
+        << path;
+    const Placement placement = placement_of(log, nullptr);
+    const bool on_cpu = path.find("cpu-fallback") != std::string::npos ||
+                        path.find("cuda-ngl0") != std::string::npos;
+    EXPECT_EQ(name_of(placement.shape), on_cpu ? "cpu" : "gpu") << path << ": " << placement.reason;
+    const State state = judge_log(log, placement).state;
+    EXPECT_EQ(name_of(state), on_cpu ? "SILENT CPU FALLBACK" : "HEALTHY") << path;
+  }
+  EXPECT_GT(logs, 10);
+}
+
+TEST(Corpus, RunsKeptByTheEstablishedToolReplay) {
+  const fs::path folder = kCorpus / "raw";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  struct Kept {
+    const char* name;
+    State state;
+  };
+  for (const Kept& kept :
+       {Kept{"linux-5090-cuda", State::healthy}, Kept{"healthy-metal", State::healthy},
+        Kept{"linux-4090", State::healthy}, Kept{"cpu-fallback", State::silent_cpu_fallback}}) {
+    Result<RawRun> raw = kept::read_run((folder / kept.name).string());
+    ASSERT_TRUE(raw) << kept.name << ": " << raw.error().message;
+    const Judged judged = judge_recorded(*std::move(raw));
+    EXPECT_EQ(name_of(judged.verdict.state), name_of(kept.state))
+        << kept.name << ": " << judged.verdict.sentence;
+    EXPECT_EQ(judged.run.passes.size(), 3U) << kept.name;
+  }
+}
+
+}  // namespace
+}  // namespace picchio

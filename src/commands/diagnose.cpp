@@ -1,0 +1,150 @@
+#include "base/text.h"
+#include "commands/command.h"
+#include "commands/engine_probe.h"
+#include "commands/measure.h"
+#include "commands/open_model.h"
+#include "commands/options.h"
+#include "commands/output.h"
+#include "commands/read_run.h"
+#include "commands/terminal.h"
+#include "engines/llama_cpp/invocation.h"
+#include "engines/llama_cpp/prompt.h"
+#include "kept/folder.h"
+#include "kept/last_run.h"
+#include "os/file.h"
+
+#include <fmt/format.h>
+
+namespace picchio {
+namespace {
+
+constexpr int kDefaultTimeoutSeconds = 1800;
+constexpr int kMostPasses = 50;
+
+struct DiagnoseOptions {
+  std::string model;
+  std::string program;
+  int passes = llama_cpp::kPasses;
+  int timeout_seconds = kDefaultTimeoutSeconds;
+  std::string keep_logs;
+  bool drop_cache = false;
+  OutputOptions output;
+};
+
+std::string command_table() {
+  std::string out = "Commands:";
+  for (const Command& command : commands()) {
+    out += fmt::format("\n  {:<12} {}", command.name, command.help);
+  }
+  out += fmt::format("\n  {:<12} {}", "--selftest", "judge the kept examples again and compare");
+  out += fmt::format("\n  {:<12} {}\n\n", "--version", "version, commit, compiler, protocol");
+  return out;
+}
+
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 healthy, CPU-only machine or no placement evidence; 2 could not run;\n"
+    "  3 partial offload; 4 silent CPU fallback; 5 conflicting evidence; 7 no timing evidence;\n"
+    "  130 interrupted\n\n";
+
+void add_options(CLI::App& app, DiagnoseOptions& options) {
+  app.add_option("MODEL", options.model, "a GGUF model file; of a split model the first part");
+  app.add_option("--bin", options.program,
+                 "the llama.cpp program to run (llama-completion, else llama-cli, on PATH)");
+  app.add_option("--passes", options.passes, "passes; the first one is the cold one (3)")
+      ->check(CLI::Range(1, kMostPasses));
+  app.add_option("--timeout", options.timeout_seconds, "seconds that one pass may take (1800)")
+      ->check(CLI::Range(1, 7 * 24 * 3600));
+  app.add_option("--keep-logs", options.keep_logs, "keep each pass here, for 'picchio replay'");
+  app.add_flag("--drop-cache", options.drop_cache,
+               "have the system forget the file first, so that the cold pass reads the disk");
+  app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
+  app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
+  app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");
+}
+
+// A keep folder that cannot be written is told before anything is measured.
+Result<> prepare_keep_folder(const std::string& folder) {
+  if (folder.empty()) return {};
+  if (const Result<> made = os::make_dirs(folder); !made) return made;
+  const auto names = os::list_dir(folder);
+  if (!names) return std::unexpected(names.error());
+  if (!names->empty()) {
+    return with_hint(fail(ErrorKind::unsupported, "folder '{}' is not empty", plain(folder)),
+                     "each kept run wants a folder of its own");
+  }
+  return {};
+}
+
+ExitCode report_failure(const Error& error) {
+  print_error(error);
+  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
+}
+
+Result<MeasureRequest> request_of(const DiagnoseOptions& options, const Arguments& arguments,
+                                  os::Interrupts& interrupts) {
+  MeasureRequest request;
+  if (const Result<> ok = llama_cpp::check_user_args(arguments.rest); !ok) {
+    return std::unexpected(ok.error());
+  }
+  Result<ModelFile> model = open_model(options.model);
+  if (!model) return std::unexpected(model.error());
+  request.model = *std::move(model);
+  if (const Result<> ok = prepare_keep_folder(options.keep_logs); !ok) {
+    return std::unexpected(ok.error());
+  }
+  Result<ProbedEngine> engine = find_engine(options.program, interrupts);
+  if (!engine) return std::unexpected(engine.error());
+  request.engine = *std::move(engine);
+  request.user_args = arguments.rest;
+  request.passes = options.passes;
+  request.timeout = std::chrono::seconds(options.timeout_seconds);
+  request.drop_cache = options.drop_cache;
+  return request;
+}
+
+void remember_run(const Judged& judged, Progress& progress) {
+  std::string note;
+  if (const Result<> kept = kept::remember_last_run(judged.run, judged.verdict, &note); !kept) {
+    note = "this run was not remembered: " + kept.error().message;
+  }
+  if (!note.empty()) progress.note(plain(note));
+}
+
+}  // namespace
+
+ExitCode diagnose(const Arguments& arguments) {
+  DiagnoseOptions options;
+  CLI::App app(
+      "Measures one local LLM run and says where the model really ran, why, and what to change.\n"
+      "Arguments behind '--' go to the engine untouched.",
+      "picchio");
+  add_options(app, options);
+  app.footer(command_table() + std::string(kExitCodes) +
+             examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
+                       "picchio model.gguf --passes 5 --json > result.json"}));
+  if (const auto code = parse_options(app, arguments.words)) return *code;
+  if (options.model.empty()) {
+    print_error(
+        {ErrorKind::unsupported, "no model given", "picchio MODEL.gguf; see picchio --help"});
+    return ExitCode::could_not_run;
+  }
+  Result<os::Interrupts> interrupts = os::Interrupts::install();
+  if (!interrupts) return report_failure(interrupts.error());
+  const Result<MeasureRequest> request = request_of(options, arguments, *interrupts);
+  if (!request) return report_failure(request.error());
+
+  Progress progress;
+  const PassSink sink = [&](const RawRun& run, std::size_t pass) -> Result<> {
+    if (options.keep_logs.empty()) return {};
+    if (const Result<> ok = kept::write_run(options.keep_logs, run); !ok) return ok;
+    return kept::write_pass(options.keep_logs, run, pass);
+  };
+  Result<RawRun> raw = measure(*request, *interrupts, progress, sink);
+  if (!raw) return report_failure(raw.error());
+  const Judged judged = judge_recorded(*std::move(raw));
+  remember_run(judged, progress);
+  options.output.evidence_directory = options.keep_logs;
+  return print_judged(judged, options.output);
+}
+
+}  // namespace picchio

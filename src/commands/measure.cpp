@@ -1,0 +1,250 @@
+#include "commands/measure.h"
+
+#include "base/text.h"
+#include "engines/llama_cpp/failure.h"
+#include "engines/llama_cpp/invocation.h"
+#include "engines/llama_cpp/prompt.h"
+#include "machine/inventory.h"
+#include "machine/process_facts.h"
+#include "os/file.h"
+#include "os/proc.h"
+#include "os/process.h"
+#include "version.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace picchio {
+namespace {
+
+// A full run of mp1 writes about a thousand lines; a chat that never ends fills this in minutes.
+constexpr std::int64_t kMostOutputBytes = std::int64_t{32} << 20;
+// Often enough for the phases of a pass of a second; one look at /proc costs some 50 microseconds.
+constexpr Micros kTick{100'000};
+
+// Everything that is watched about one running pass. Lives as long as run_captured.
+class PassWatch {
+ public:
+  PassWatch(RawPass& pass, Progress& progress, const std::vector<std::string>& user_args)
+      : pass_(pass), progress_(progress), user_args_(user_args) {}
+
+  os::CaptureEvents events() {
+    return {.started = [this](int pid) { pid_ = pid; },
+            .tick = [this](Micros now) { on_tick(now); },
+            .stderr_line = {},
+            .stdout_data = [this](std::string_view, Micros now) { on_token(now); }};
+  }
+
+ private:
+  void on_tick(Micros now) {
+    sample_cpu(now);
+    progress_.tick(now);
+  }
+
+  void on_token(Micros now) {
+    if (token_seen_) return;
+    token_seen_ = true;
+    // The end of prefill: without a sample right here the two phases could not be told apart.
+    sample_cpu(now);
+    progress_.token_arrived();
+    // By now every backend and driver that will be used is mapped.
+    pass_.process = read_process_facts("/", pid_);
+    pass_.process.workers = local_workers(user_args_);
+  }
+
+  void sample_cpu(Micros now) {
+    if (const auto used = os::cpu_seconds_of_tree("/", pid_)) pass_.cpu.push_back({now, *used});
+  }
+
+  static std::vector<LocalWorker> local_workers(const std::vector<std::string>& user_args);
+
+  RawPass& pass_;
+  Progress& progress_;
+  const std::vector<std::string>& user_args_;
+  int pid_ = 0;
+  bool token_seen_ = false;
+};
+
+std::vector<LocalWorker> PassWatch::local_workers(const std::vector<std::string>& user_args) {
+  std::vector<LocalWorker> out;
+  for (std::size_t i = 0; i + 1 < user_args.size(); ++i) {
+    if (user_args[i] != "--rpc") continue;
+    for (const std::string_view endpoint : split(user_args[i + 1], ',')) {
+      if (auto worker = find_local_worker("/", endpoint)) out.push_back(*std::move(worker));
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::string> placement_environment() {
+  std::map<std::string, std::string> out;
+  for (const std::string& entry : os::environment()) {
+    const std::string name = entry.substr(0, entry.find('='));
+    const bool kept =
+        std::ranges::any_of(llama_cpp::placement_variables(), [&](std::string_view pattern) {
+          if (pattern.ends_with('*'))
+            return name.starts_with(pattern.substr(0, pattern.size() - 1));
+          return name == pattern;
+        });
+    // A server's key may stand in LLAMA_ARG_API_KEY or LLAMA_ARG_HF_TOKEN: kept runs get shared.
+    const bool secret =
+        name.find("KEY") != std::string::npos || name.find("TOKEN") != std::string::npos;
+    if (kept && !secret) out.emplace(name, entry.substr(std::min(name.size() + 1, entry.size())));
+  }
+  return out;
+}
+
+std::optional<double> cached_share(const ModelFile& model) {
+  double sum = 0;
+  for (const std::string& shard : model.shards) {
+    const auto share = os::cached_fraction(shard);
+    if (!share) return std::nullopt;
+    sum += *share;
+  }
+  return model.shards.empty() ? std::nullopt
+                              : std::optional(sum / static_cast<double>(model.shards.size()));
+}
+
+// The context asked for and the prompt that fits it.
+struct Plan {
+  std::int64_t context = llama_cpp::kContext;
+  int paragraphs = llama_cpp::kParagraphs;
+  std::string note;
+};
+
+Result<Plan> plan_of(const MeasureRequest& request) {
+  Plan out;
+  const auto asked = llama_cpp::context_of(request.user_args);
+  if (asked) out.context = *asked;
+  const auto trained = request.model.context_length;
+  if (out.context == 0) out.context = trained.value_or(llama_cpp::kContext);
+  std::string_view limit = "the context asked for";
+  std::int64_t room = out.context;
+  if (trained && *trained < room) {
+    room = *trained;
+    limit = "the model's training context";
+  }
+  out.paragraphs = llama_cpp::paragraphs_that_fit(room);
+  if (out.paragraphs == 0) {
+    return with_hint(fail(ErrorKind::unsupported,
+                          "{} of {} tokens is too small for protocol mp1, which generates {}",
+                          limit, room, llama_cpp::kGenerate),
+                     "give at least -- -c 512");
+  }
+  if (out.paragraphs < llama_cpp::kParagraphs) {
+    out.note = fmt::format("prompt shortened to {} of {} parts to fit {} ({})", out.paragraphs,
+                           llama_cpp::kParagraphs, limit, room);
+  }
+  // Without a user's own -c the engine gets no more than the model was trained with.
+  if (!asked && trained) out.context = std::min(out.context, *trained);
+  return out;
+}
+
+Error interrupted_error() {
+  return {ErrorKind::interrupted, "interrupted; the engine was stopped", ""};
+}
+
+Result<> check_end(const MeasureRequest& request, const os::Capture& capture) {
+  const std::string& name = request.engine.program.name;
+  switch (capture.end) {
+    case os::End::interrupted:
+      return std::unexpected(interrupted_error());
+    case os::End::deadline:
+      return with_hint(
+          fail(ErrorKind::timed_out, "{} was stopped after {:.0f} s: it had not finished", name,
+               seconds(request.timeout)),
+          "give more time with --timeout SECONDS, or a smaller model");
+    case os::End::output_cap:
+      return with_hint(
+          fail(ErrorKind::failed,
+               "{} was stopped after {} of output: it would have gone on forever", name,
+               format_bytes(kMostOutputBytes)),
+          "an interactive program? name llama-completion of the same build with --bin PATH");
+    case os::End::exited:
+    case os::End::signalled:
+      break;
+  }
+  if (capture.exit_code != 0) {
+    return std::unexpected(llama_cpp::failure_of(name, capture.exit_code, capture.stderr_text));
+  }
+  return {};
+}
+
+void take_over(RawPass& pass, os::Capture capture) {
+  pass.log = std::move(capture.stderr_text);
+  pass.line_stamps = std::move(capture.line_stamps);
+  pass.stdout_bytes = capture.stdout_bytes;
+  pass.stdout_reads = capture.stdout_reads;
+  pass.first_token = capture.first_byte;
+  pass.last_token = capture.last_byte;
+  pass.wall = capture.wall;
+  pass.exit_code = capture.exit_code;
+  if (capture.cpu_seconds) pass.cpu.push_back({capture.wall, *capture.cpu_seconds});
+}
+
+std::string summary_of(const RawPass& pass) { return fmt::format("{:.1f} s", seconds(pass.wall)); }
+
+}  // namespace
+
+Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts,
+                       Progress& progress, const PassSink& sink) {
+  const Result<Plan> plan = plan_of(request);
+  if (!plan) return std::unexpected(plan.error());
+  if (!plan->note.empty()) progress.note(plan->note);
+
+  RawRun run;
+  run.picchio_version = kVersion;
+  run.protocol = llama_cpp::kProtocol;
+  run.engine = request.engine.program;
+  run.machine = read_machine();
+  run.model = request.model;
+  run.user_args = request.user_args;
+  run.environment = placement_environment();
+  run.context_asked = plan->context;
+  run.tokens_asked = llama_cpp::kGenerate;
+  run.prompt_note = plan->note;
+
+  const auto run_id = static_cast<std::uint32_t>(std::random_device{}());
+  for (int number = 1; number <= request.passes; ++number) {
+    RawPass pass;
+    pass.prompt_prefix = llama_cpp::prompt_prefix(run_id, number);
+    pass.argv = llama_cpp::command_line(
+        request.engine.program.path, request.engine.abilities,
+        {.model_path = request.model.path,
+         .prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan->paragraphs),
+         .context = plan->context,
+         .generate = llama_cpp::kGenerate,
+         .seed = llama_cpp::kSeed,
+         .user_args = request.user_args});
+    if (number == 1 && request.drop_cache) {
+      for (const std::string& shard : request.model.shards) {
+        if (const Result<> dropped = os::drop_cache(shard); !dropped) {
+          return std::unexpected(dropped.error());
+        }
+      }
+      pass.cache_dropped = true;
+    }
+    pass.cached_fraction = cached_share(request.model);
+    progress.begin_pass(number, request.passes);
+    PassWatch watch(pass, progress, request.user_args);
+    Result<os::Capture> capture = os::run_captured(
+        {.argv = pass.argv,
+         .set_env = llama_cpp::set_environment(),
+         .unset_env = llama_cpp::unset_environment()},
+        {.max_output_bytes = kMostOutputBytes, .deadline = request.timeout, .tick = kTick},
+        watch.events(), interrupts);
+    if (!capture) return std::unexpected(capture.error());
+    const Result<> ended = check_end(request, *capture);
+    take_over(pass, *std::move(capture));
+    run.passes.push_back(std::move(pass));
+    const Result<> kept = sink(run, run.passes.size() - 1);
+    if (!ended) return std::unexpected(ended.error());
+    if (!kept) return std::unexpected(kept.error());
+    progress.end_pass(summary_of(run.passes.back()));
+  }
+  return run;
+}
+
+}  // namespace picchio

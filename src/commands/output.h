@@ -1,0 +1,24 @@
+// What a judged run prints: the block, or JSON on stdout with the block on stderr.
+#pragma once
+
+#include "commands/read_run.h"
+
+#include <string>
+#include <string_view>
+
+namespace picchio {
+
+struct OutputOptions {
+  bool json = false;
+  bool explain = false;
+  bool strict = false;
+  std::string evidence_directory;  // --keep-logs, or the folder replayed; may be empty
+};
+
+/// Writes `text` to stdout and returns `code`, or says why it could not and returns failure.
+ExitCode print_product(std::string_view text, ExitCode code);
+
+/// Prints and returns the verdict's exit code.
+ExitCode print_judged(const Judged& judged, const OutputOptions& options);
+
+}  // namespace picchio

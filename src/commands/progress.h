@@ -1,0 +1,35 @@
+// What a user sees on stderr while passes run: a line per pass, and on a terminal a live line.
+#pragma once
+
+#include "base/time.h"
+
+#include <string>
+#include <string_view>
+
+namespace picchio {
+
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void note(std::string_view text);  // "picchio: TEXT" on a line of its own
+  void begin_pass(int pass, int passes);
+  void token_arrived();       // the model is generating from now on
+  void tick(Micros elapsed);  // moves the live line; nothing off a terminal
+  void end_pass(std::string_view summary);
+
+ private:
+  void clear_line();
+
+  bool live_ = false;
+  bool line_shown_ = false;
+  bool generating_ = false;
+  int pass_ = 0;
+  int passes_ = 0;
+  int frame_ = 0;
+};
+
+}  // namespace picchio

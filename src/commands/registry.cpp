@@ -1,0 +1,76 @@
+#include "base/text.h"
+#include "commands/command.h"
+#include "commands/terminal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace picchio {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
+    Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
+    Command{"replay", "judge a run kept by --keep-logs again", replay},
+};
+
+// A word that is no file and looks like a mistyped command is not a model.
+const Command* mistyped(const std::string& word) {
+  if (word.find_first_of("./:") != std::string::npos || std::filesystem::exists(word))
+    return nullptr;
+  constexpr std::size_t kTypos = 2;
+  const auto nearest = std::ranges::min_element(
+      kCommands, {}, [&](const Command& command) { return edit_distance(word, command.name); });
+  return edit_distance(word, nearest->name) <= kTypos ? nearest : nullptr;
+}
+
+Arguments split_arguments(std::vector<std::string> words) {
+  Arguments out;
+  const auto dashes = std::ranges::find(words, "--");
+  out.has_rest = dashes != words.end();
+  if (out.has_rest) out.rest.assign(dashes + 1, words.end());
+  words.erase(dashes, words.end());
+  out.words = std::move(words);
+  return out;
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  const auto row = std::ranges::find(kCommands, name, &Command::name);
+  return row == kCommands.end() ? nullptr : &*row;
+}
+
+void print_error(const Error& error) {
+  print_stderr(fmt::format("picchio: error: {}\n", error.message));
+  if (!error.hint.empty()) print_stderr(fmt::format("picchio: hint: {}\n", error.hint));
+}
+
+ExitCode run_command_line(std::vector<std::string> words) {
+  Arguments arguments = split_arguments(std::move(words));
+  if (arguments.words.empty()) return diagnose(arguments);
+  const std::string first = arguments.words.front();
+  if (first == "--version") return print_version();
+  if (first == "--selftest") {
+    arguments.words.erase(arguments.words.begin());
+    return selftest(arguments);
+  }
+  if (const Command* command = find_command(first)) {
+    arguments.words.erase(arguments.words.begin());
+    return command->run(arguments);
+  }
+  if (const Command* command = mistyped(first)) {
+    print_error({ErrorKind::not_found,
+                 fmt::format("no command '{}' and no such file", plain(first)),
+                 fmt::format("did you mean 'picchio {}'?", command->name)});
+    return ExitCode::could_not_run;
+  }
+  return diagnose(arguments);
+}
+
+}  // namespace picchio
