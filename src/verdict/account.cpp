@@ -103,7 +103,9 @@ Account account_of(const EngineLog& log, const Load& load, const ModelFile* mode
   a.full_claim = load.claim && load.claim->total > 0 && load.claim->on_gpu >= load.claim->total;
   a.partial_claim = load.claim && load.claim->on_gpu < load.claim->total;
   a.layers_all = all_layers_on_hardware(log, load, base.layers_total);
-  if (load.splits) a.schedule = shape_of(*load.splits, a.gpus, base.layers_total);
+  if (load.splits) {
+    a.schedule = shape_of(*load.splits, a.gpus, base.layers_total, counts_as_of_old(log, load));
+  }
   return a;
 }
 

@@ -245,6 +245,12 @@ TEST(Placement, ALogWithoutWeightsCanConvictButNeverAcquit) {
 TEST(Placement, TheHeaderMakesItExact) {
   const ModelFile model = header();
   const ModelFile tied = header(true);
+  ModelFile encoder = tied;
+  encoder.architecture = "nomic-bert";
+  // It weighs less than the rounding of the lines, and makes every token change backend all the
+  // same.
+  EngineLog one_norm = log_of({weights("CPU_Mapped", 50), weights("CUDA0", 860)}, 9, 9);
+  one_norm.loads.back().overrides = {{"blk.0.ffn_norm.weight", "CPU", 5}};
   struct HeaderCase {
     const char* name;
     const ModelFile& model;
@@ -263,9 +269,16 @@ TEST(Placement, TheHeaderMakesItExact) {
        Shape::gpu, 0},
       {"tied, stored twice, one tensor of 40 MiB on the host", tied,
        log_of({weights("CPU_Mapped", 90), weights("CUDA0", 810)}, 9, 9), Shape::partial, mib(40)},
-      {"no head at all: an encoder", tied,
+      {"tied, the head left on the host under a full claim", tied,
+       with_splits(log_of({weights("CPU_Mapped", 50), weights("CUDA0", 800)}, 9, 9), 3),
+       Shape::partial, mib(50)},
+      {"full but for one small tensor that a line moved", model, one_norm, Shape::partial, 0},
+      {"no head at all, by name", encoder,
        log_of({weights("CPU_Mapped", 50), weights("CUDA0", 800)}, 9, 9), Shape::gpu, 0},
-      {"an encoder with a tensor on the host", tied,
+      {"no head at all, by the schedule", tied,
+       with_splits(log_of({weights("CPU_Mapped", 50), weights("CUDA0", 800)}, 9, 9), 2), Shape::gpu,
+       0},
+      {"an encoder with a tensor on the host", encoder,
        log_of({weights("CPU_Mapped", 90), weights("CUDA0", 760)}, 9, 9), Shape::partial, mib(40)},
   };
   for (const HeaderCase& c : cases) {
@@ -332,6 +345,23 @@ TEST(Placement, RepackedCopiesCountOnceAndOnlyWhereTheyAreTheOnlyCopy) {
   EngineLog runs = log_of({weights("CPU_Mapped", 3.4), weights("CPU_REPACK", 11.6)}, 9, 9);
   EXPECT_EQ(placement_of(with_file(runs, 15), nullptr).devices.back().weights_bytes,
             mib(3.4) + mib(11.6));
+}
+
+/// gemma3 on a device that cannot hold its head: 19/19 claimed, the largest product on the CPU.
+TEST(Placement, AThirdSplitBetraysAHeadOnTheHost) {
+  EngineLog log =
+      log_of({weights("CPU_Mapped", 170), weights("CUDA0", 65.16), kv("CUDA0", 9)}, 19, 19);
+  log.loads.back().n_vocab = 262144;
+  log.loads.back().n_embd = 640;
+  log.loads.back().devices = {"CUDA0"};
+  EXPECT_EQ(placement_of(with_splits(log, 3), nullptr).shape, Shape::partial);
+  // Builds of before March 2024 counted three where later ones count two.
+  EngineLog old = full_cuda();
+  old.loads.back().devices.clear();
+  old.build = 2000;
+  EXPECT_EQ(placement_of(with_splits(old, 3), nullptr).shape, Shape::gpu);
+  old.build = 6000;
+  EXPECT_EQ(placement_of(with_splits(old, 3), nullptr).shape, Shape::partial);
 }
 
 TEST(Placement, AnEmbeddingIsKnownByItsSize) {

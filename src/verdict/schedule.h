@@ -10,14 +10,20 @@ namespace picchio {
 
 enum class SplitShape {
   one_backend,  // 1: everything ran on one backend
-  usual,     // what N GPUs with the whole model need: N + 1, and 3 in builds that counted one more
-  raised,    // more than that, fewer than the layers explain
-  bouncing,  // work changes backend again and again: operations of the layers run elsewhere
+  usual,        // what N GPUs with the whole model need: N + 1
+  raised,       // more than that, fewer than the layers explain
+  bouncing,     // work changes backend again and again: operations of the layers run elsewhere
 };
 
 /// The number that counts is the one of the decode graph; a log that prints one number means both.
-/// `gpus` is at least 1; `layers` the model's, absent: not told.
-[[nodiscard]] SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers);
+/// `gpus` is at least 1; `layers` the model's, absent: not told. `old_count`: builds before March
+/// 2024
+/// ("graph splits (measure)") counted one more for the same graph.
+[[nodiscard]] SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers,
+                                  bool old_count = false);
+
+/// Whether a load is of that time: no device line (since November 2024) and no later build number.
+[[nodiscard]] bool counts_as_of_old(const EngineLog& log, const Load& load);
 
 [[nodiscard]] std::int64_t decode_splits(const GraphSplits& splits);
 

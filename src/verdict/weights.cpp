@@ -278,10 +278,10 @@ RemoteTruth remote_truth(const EngineLog& log, const Load& load) {
   return RemoteTruth::unknown;
 }
 
-std::int64_t needed_on_device(const ModelFile& model, bool embedding_twice) {
+std::int64_t needed_on_device(const ModelFile& model, bool tied_head) {
   const std::int64_t loaded = model.tensor_bytes - model.skipped_bytes;
   const std::int64_t without = loaded - model.always_host_bytes;
-  return model.tied_output && embedding_twice ? without + model.token_embd_bytes : without;
+  return model.tied_output && tied_head ? without + model.token_embd_bytes : without;
 }
 
 std::optional<Weights> weigh(const EngineLog& log, const Load& load, const ModelFile* model) {

@@ -58,8 +58,8 @@ struct Weights {
 [[nodiscard]] RemoteTruth remote_truth(const EngineLog& log, const Load& load);
 
 /// Bytes of weights that must be off the host for a full offload. A model without output.weight
-/// either stores its embedding twice, as input on the host and as head on the device
-/// (`embedding_twice`), or is an encoder that has no head at all.
-[[nodiscard]] std::int64_t needed_on_device(const ModelFile& model, bool embedding_twice);
+/// uses its embedding as the head as well (`tied_head`), so the engine stores it once more on the
+/// device; an encoder has no head at all.
+[[nodiscard]] std::int64_t needed_on_device(const ModelFile& model, bool tied_head);
 
 }  // namespace picchio
