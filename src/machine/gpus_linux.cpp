@@ -156,7 +156,8 @@ class Search {
     if (auto own = sysfs_value(device_dir + "/features")) return *own;
     for (const std::string& name : os::list_dir(device_dir).value_or(std::vector<std::string>())) {
       if (!name.starts_with("virtio")) continue;
-      if (auto features = sysfs_value(device_dir + "/" + name + "/features")) return *features;
+      if (auto features = sysfs_value(fmt::format("{}/{}/features", device_dir, name)))
+        return *features;
     }
     return {};
   }
@@ -242,7 +243,7 @@ class Search {
     if (!nodes) return true;
     return std::ranges::any_of(*nodes, [&](const std::string& node) {
       // A container may not read those of cards that it was not given.
-      const auto id = sysfs_value(dir + "/" + node + "/gpu_id");
+      const auto id = sysfs_value(fmt::format("{}/{}/gpu_id", dir, node));
       return !id || *id != "0";
     });
   }

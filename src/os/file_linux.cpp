@@ -63,7 +63,8 @@ std::optional<double> cached_fraction(const std::string& path) {
     if (!count) return std::nullopt;
     resident += *count;
   }
-  return static_cast<double>(resident) / static_cast<double>((size + page - 1) / page);
+  const std::int64_t pages = (size + page - 1) / page;
+  return static_cast<double>(resident) / static_cast<double>(pages);
 }
 
 Result<> drop_cache(const std::string& path) {

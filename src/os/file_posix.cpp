@@ -18,7 +18,7 @@
 namespace picchio::os {
 namespace {
 
-constexpr std::size_t kReadBlock = 64 * 1024;
+constexpr std::size_t kReadBlock = 65536;
 
 // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; regular files do not care.
 Result<UniqueFd> open_regular(const std::string& path) {
@@ -231,8 +231,9 @@ std::optional<std::string> find_on_path(const std::string& name) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     // An empty entry means the current folder.
-    const std::string dir = end == begin ? "." : path.substr(begin, end - begin);
-    const std::string candidate = dir + "/" + name;
+    std::string candidate = end == begin ? "." : path.substr(begin, end - begin);
+    candidate += '/';
+    candidate += name;
     if (runnable(candidate)) return candidate;
     begin = end + 1;
   }

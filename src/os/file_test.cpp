@@ -24,11 +24,11 @@ class File : public testing::Test {
   void SetUp() override {
     std::string name = testing::TempDir() + "picchio_file_XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    dir_ = name;
+    dir = name;
   }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
+  void TearDown() override { std::filesystem::remove_all(dir); }
 
-  [[nodiscard]] std::string at(const std::string& name) const { return dir_ + "/" + name; }
+  [[nodiscard]] std::string at(const std::string& name) const { return dir + "/" + name; }
   [[nodiscard]] std::string put(const std::string& name, const std::string& text) const {
     std::ofstream(at(name), std::ios::binary) << text;
     return at(name);
@@ -37,7 +37,7 @@ class File : public testing::Test {
     return read_file(path, 1 << 30).value_or("(unreadable)");
   }
 
-  std::string dir_;
+  std::string dir;
 };
 
 // Root is refused nothing, so what depends on a refusal is tried as somebody else.
@@ -71,7 +71,7 @@ TEST_F(File, WhatCannotBeMappedSaysWhy) {
   };
   for (const Case& c : {Case{at("missing"), ErrorKind::not_found, "no such file or directory"},
                         Case{put("file", "x") + "/below", ErrorKind::not_found, "not a directory"},
-                        Case{dir_, ErrorKind::unsupported, "is a directory, not a file"},
+                        Case{dir, ErrorKind::unsupported, "is a directory, not a file"},
                         Case{put("empty", ""), ErrorKind::malformed, "is empty"},
                         Case{at("pipe"), ErrorKind::unsupported, "is not a regular file"}}) {
     const auto file = MappedFile::open(c.path);
@@ -85,7 +85,7 @@ TEST_F(File, WhatCannotBeMappedSaysWhy) {
 TEST_F(File, ARefusalIsDeniedAndAStrangersCacheUnknown) {
   const std::string secret = put("secret", "x");
   const std::string public_file = put("public", "x");
-  ::chmod(dir_.c_str(), 0755);
+  ::chmod(dir.c_str(), 0755);
   ::chmod(secret.c_str(), 0);
   ::chmod(public_file.c_str(), 0444);
   if (!is_root()) {
@@ -111,7 +111,7 @@ TEST_F(File, ReadsWithACapAlsoFromProc) {
   const auto proc = read_file("/proc/self/stat", 4096);
   ASSERT_TRUE(proc);
   EXPECT_FALSE(proc->empty());
-  EXPECT_EQ(read_file(dir_, 10).error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(read_file(dir, 10).error().kind, ErrorKind::unsupported);
   EXPECT_EQ(read_file(at("none"), 10).error().kind, ErrorKind::not_found);
 }
 
@@ -123,7 +123,7 @@ TEST_F(File, WritesWholeOrNotAtAll) {
   ASSERT_TRUE(write_file_atomic(path, "two", 0644));
   EXPECT_EQ(get(path), "two");
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0644));
-  EXPECT_EQ(list_dir(dir_), std::vector<std::string>{"new"});
+  EXPECT_EQ(list_dir(dir), std::vector<std::string>{"new"});
 }
 
 TEST_F(File, AFailedWriteLeavesNoTemporaryFile) {
@@ -131,10 +131,10 @@ TEST_F(File, AFailedWriteLeavesNoTemporaryFile) {
   // thing without a race is a target whose name is too long once the suffix is there.
   EXPECT_FALSE(write_file_atomic(at(std::string(252, 'n')), "x"));
   EXPECT_FALSE(write_file_atomic(at("no/such/folder"), "x"));
-  const auto onto_dir = write_file_atomic(dir_, "x");
+  const auto onto_dir = write_file_atomic(dir, "x");
   ASSERT_FALSE(onto_dir);
   EXPECT_TRUE(onto_dir.error().message.contains("is a directory"));
-  EXPECT_TRUE(list_dir(dir_)->empty());
+  EXPECT_TRUE(list_dir(dir)->empty());
 }
 
 TEST_F(File, AFullDiskIsAnErrorThatSaysSo) {
@@ -206,7 +206,7 @@ TEST_F(File, FindsProgramsLikeAShell) {
   EXPECT_EQ(find_on_path(tool), tool);
   ASSERT_TRUE(make_dirs(at("shadow/tool")));
   const std::string old = env("PATH").value_or("");
-  ::setenv("PATH", (at("none") + ":" + at("shadow") + ":" + dir_).c_str(), 1);
+  ::setenv("PATH", (at("none") + ":" + at("shadow") + ":" + dir).c_str(), 1);
   EXPECT_EQ(find_on_path("tool"), tool);  // the folder of that name is no program
   EXPECT_EQ(find_on_path("tool2"), std::nullopt);
   EXPECT_EQ(find_on_path(""), std::nullopt);

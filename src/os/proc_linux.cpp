@@ -2,6 +2,7 @@
 #include "os/file.h"
 #include "os/proc.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void append_children(const std::string& root, int pid, std::vector<int>& out, bo
   if (!threads) return;
   for (const std::string& thread : *threads) {
     // The list is per thread: a child stands in the one of the thread that forked it.
-    const auto children = read_file(tasks + "/" + thread + "/children", kMaxProcFile);
+    const auto children = read_file(fmt::format("{}/{}/children", tasks, thread), kMaxProcFile);
     if (!children) continue;
     listed = true;
     for (const std::string_view word : split_blanks(*children)) {
@@ -191,7 +192,8 @@ std::optional<std::vector<std::string>> open_files(const std::string& root, int 
   if (!names) return std::nullopt;
   std::vector<std::string> targets;
   for (const std::string& name : *names) {
-    if (auto target = read_link(dir + "/" + name)) targets.push_back(std::move(*target));
+    if (auto target = read_link(fmt::format("{}/{}", dir, name)))
+      targets.push_back(std::move(*target));
   }
   return targets;
 }

@@ -25,22 +25,22 @@ class Proc : public testing::Test {
   void SetUp() override {
     std::string name = testing::TempDir() + "picchio_proc_XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
+    root = name;
   }
-  void TearDown() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root); }
 
   void put(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = root_ + "/proc/" + name;
+    const std::filesystem::path path = root + "/proc/" + name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
   }
   void link(const std::string& name, const std::string& target) const {
-    const std::filesystem::path path = root_ + "/proc/" + name;
+    const std::filesystem::path path = root + "/proc/" + name;
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::create_symlink(target, path);
   }
 
-  std::string root_;
+  std::string root;
 };
 
 TEST(ProcStat, NamesThatLookLikeFields) {
@@ -77,10 +77,10 @@ TEST_F(Proc, TreeAndItsCpuTimeFromChildrenLists) {
   put("11/task/11/children", "");
   put("13/stat", stat_line(13, "gone", 'R', 10, 0, 0, 0, 50));
   put("99/stat", stat_line(99, "stranger", 'R', 1, 9999, 0, 0, 0));
-  EXPECT_EQ(process_tree(root_, 10), (std::vector{10, 11, 13}));
+  EXPECT_EQ(process_tree(root, 10), (std::vector{10, 11, 13}));
   const double per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  EXPECT_EQ(cpu_seconds_of_tree(root_, 10), 402 / per_second);
-  EXPECT_EQ(cpu_seconds_of_tree(root_, 11), 250 / per_second);
+  EXPECT_EQ(cpu_seconds_of_tree(root, 10), 402 / per_second);
+  EXPECT_EQ(cpu_seconds_of_tree(root, 11), 250 / per_second);
 }
 
 TEST_F(Proc, TreeFromParentsWhereTheKernelListsNoChildren) {
@@ -89,18 +89,18 @@ TEST_F(Proc, TreeFromParentsWhereTheKernelListsNoChildren) {
   put("40/stat", stat_line(40, "x) R 1 (", 'S', 10, 2, 0, 0, 0));
   put("50/stat", stat_line(50, "other", 'S', 1, 500, 0, 0, 0));
   put("cpuinfo", "");
-  EXPECT_EQ(process_tree(root_, 10), (std::vector{10, 40, 30}));
-  EXPECT_EQ(all_processes(root_), (std::vector{10, 30, 40, 50}));
+  EXPECT_EQ(process_tree(root, 10), (std::vector{10, 40, 30}));
+  EXPECT_EQ(all_processes(root), (std::vector{10, 30, 40, 50}));
 }
 
 TEST_F(Proc, AProcessThatIsGoneIsAbsent) {
   put("cpuinfo", "");
-  EXPECT_TRUE(process_tree(root_, 10).empty());
-  EXPECT_EQ(cpu_seconds_of_tree(root_, 10), std::nullopt);
-  EXPECT_EQ(mapped_files(root_, 10), std::nullopt);
-  EXPECT_EQ(open_files(root_, 10), std::nullopt);
-  EXPECT_EQ(comm_of(root_, 10), std::nullopt);
-  EXPECT_EQ(all_processes(root_ + "/none"), std::nullopt);
+  EXPECT_TRUE(process_tree(root, 10).empty());
+  EXPECT_EQ(cpu_seconds_of_tree(root, 10), std::nullopt);
+  EXPECT_EQ(mapped_files(root, 10), std::nullopt);
+  EXPECT_EQ(open_files(root, 10), std::nullopt);
+  EXPECT_EQ(comm_of(root, 10), std::nullopt);
+  EXPECT_EQ(all_processes(root + "/none"), std::nullopt);
 }
 
 TEST_F(Proc, MappedFilesOnceEach) {
@@ -113,7 +113,7 @@ TEST_F(Proc, MappedFilesOnceEach) {
       "7f03-7f04 rw-s 00000000 00:05 15   /dev/nvidia0\n"
       "7ffe-7fff rw-p 00000000 00:00 0    [stack]\n"
       "7fff-8000 r-xp 00000000 00:00 0    anon_inode:[perf_event]\n");
-  EXPECT_EQ(mapped_files(root_, 10),
+  EXPECT_EQ(mapped_files(root, 10),
             (std::vector<std::string>{"/dev/nvidia0", "/opt/my engine/libggml-cuda.so",
                                       "/tmp/odd\nname.so", "/usr/lib/libcuda.so.1"}));
 }
@@ -124,10 +124,10 @@ TEST_F(Proc, DescriptorsWordsAndNames) {
   put("10/comm", "llama (x) y\n");
   put("10/cmdline", std::string("/bin/llama\0-m\0\0", 15));
   put("10/environ", std::string("A=1\0B=\0", 7));
-  EXPECT_EQ(open_files(root_, 10), (std::vector<std::string>{"/dev/null", "socket:[1234]"}));
-  EXPECT_EQ(comm_of(root_, 10), "llama (x) y");
-  EXPECT_EQ(command_line(root_, 10), (std::vector<std::string>{"/bin/llama", "-m", ""}));
-  EXPECT_EQ(environment_of(root_, 10), (std::vector<std::string>{"A=1", "B="}));
+  EXPECT_EQ(open_files(root, 10), (std::vector<std::string>{"/dev/null", "socket:[1234]"}));
+  EXPECT_EQ(comm_of(root, 10), "llama (x) y");
+  EXPECT_EQ(command_line(root, 10), (std::vector<std::string>{"/bin/llama", "-m", ""}));
+  EXPECT_EQ(environment_of(root, 10), (std::vector<std::string>{"A=1", "B="}));
 }
 
 TEST(ProcLive, ThisProcess) {

@@ -24,7 +24,7 @@ struct SpawnOptions {
 
 struct CaptureLimits {
   std::int64_t max_output_bytes = std::int64_t{32} << 20;  // stdout and stderr together
-  std::int64_t stdout_keep_bytes = 64 << 10;               // how much of stdout stdout_head keeps
+  std::int64_t stdout_keep_bytes = 65536;                  // how much of stdout stdout_head keeps
   Micros deadline = std::chrono::minutes(60);
   Micros tick = std::chrono::milliseconds(100);
 };

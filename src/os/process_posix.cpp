@@ -16,7 +16,7 @@
 namespace picchio::os {
 namespace {
 
-constexpr std::size_t kReadBlock = 64 * 1024;
+constexpr std::size_t kReadBlock = 65536;
 constexpr Micros kTermPatience = std::chrono::seconds(2);
 // After SIGKILL; longer only for a process that hangs in a driver, which nobody can wait out.
 constexpr Micros kKillPatience = std::chrono::seconds(5);

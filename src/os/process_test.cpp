@@ -62,7 +62,7 @@ class Process : public testing::Test {
     ::signal(SIGHUP, SIG_DFL);
     auto made = Interrupts::install();
     ASSERT_TRUE(made) << made.error().message;
-    interrupts_.emplace(std::move(*made));
+    interrupts.emplace(std::move(*made));
   }
 
   static SpawnOptions program(std::vector<std::string> arguments) {
@@ -75,14 +75,14 @@ class Process : public testing::Test {
 
   Result<Capture> run(const SpawnOptions& options, const CaptureLimits& limits = {},
                       const CaptureEvents& events = {}) {
-    return run_captured(options, limits, events, *interrupts_);
+    return run_captured(options, limits, events, *interrupts);
   }
   std::string stdout_of(const SpawnOptions& options) {
     const auto capture = run(options);
     return capture ? capture->stdout_head : "failed: " + capture.error().message;
   }
 
-  std::optional<Interrupts> interrupts_;
+  std::optional<Interrupts> interrupts;
 };
 
 TEST_F(Process, BothOutputsExitCodeAndStamps) {
@@ -258,7 +258,7 @@ TEST_F(Process, OneThatIgnoresTermIsKilledAfterTwoSeconds) {
 
 TEST_F(Process, InterruptEndsIt) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    interrupts_.reset();
+    interrupts.reset();
     SetUp();
     std::thread sender;
     const CaptureEvents events{.started = {},
@@ -273,7 +273,7 @@ TEST_F(Process, InterruptEndsIt) {
     if (sender.joinable()) sender.join();
     ASSERT_TRUE(capture);
     EXPECT_EQ(capture->end, End::interrupted);
-    EXPECT_EQ(interrupts_->caught(), number);
+    EXPECT_EQ(interrupts->caught(), number);
     EXPECT_LT(capture->wall, seconds(10));
     for (const int pid : pids_in(capture->stderr_text)) EXPECT_FALSE(alive(pid));
 
@@ -395,7 +395,7 @@ TEST_F(Process, IgnoredSigchldOfOursDoesNotMatter) {
 
 TEST_F(Process, SimpleKeepsAllOfStdout) {
   const auto capture =
-      run_simple({PICCHIO_TEST_PROGRAM, "flood", "1000"}, kPatience, 2'000'000, *interrupts_);
+      run_simple({PICCHIO_TEST_PROGRAM, "flood", "1000"}, kPatience, 2'000'000, *interrupts);
   ASSERT_TRUE(capture);
   EXPECT_EQ(capture->stdout_head.size(), 500'000U);
 }
@@ -444,7 +444,7 @@ TEST_F(Process, OurOwnDeathLeavesNothing) {
         Case{"an orphaned session behind a shell",
              shell("setsid '" + self + "' daemon-and-pause; true"), 3, SIGKILL},
         Case{"a crash of ours", shell("'" + self + "' stubborn; true"), 2, SIGABRT}}) {
-    const Driver driver = start_driver(c.options, *interrupts_);
+    const Driver driver = start_driver(c.options, *interrupts);
     std::vector<int> pids;
     for (int i = 0; i < c.pids; ++i) {
       int pid = 0;
