@@ -196,7 +196,7 @@ std::vector<std::string> device_texts(const Placement& placement, bool with_embe
   std::vector<std::string> out;
   for (const DeviceAccount* device : with_weights(placement)) {
     if (!with_embedding && only_by_design(placement, *device)) continue;
-    const std::string size = size_text(*device->weights_bytes);
+    const std::string size = size_text(device->weights_bytes.value_or(0));
     if (device->kind == DeviceKind::host) {
       out.push_back((only_by_design(placement, *device) ? "embedding " : "") + size + " host");
     } else {
@@ -213,12 +213,14 @@ std::vector<std::string> brief_device_texts(const Placement& placement) {
   std::int64_t largest = 0;
   std::vector<const DeviceAccount*> devices = with_weights(placement);
   std::erase_if(devices, [&](const auto* device) { return only_by_design(placement, *device); });
-  for (const DeviceAccount* device : devices) largest = std::max(largest, *device->weights_bytes);
+  for (const DeviceAccount* device : devices)
+    largest = std::max(largest, device->weights_bytes.value_or(0));
   const Unit unit = unit_for(largest);
+  out.reserve(devices.size());
   for (const DeviceAccount* device : devices) {
-    out.push_back(fmt::format("{} {}{}",
-                              device->kind == DeviceKind::host ? "host" : plain(device->name),
-                              figure(*device->weights_bytes, unit), device_note(device->kind)));
+    out.push_back(
+        fmt::format("{} {}{}", device->kind == DeviceKind::host ? "host" : plain(device->name),
+                    figure(device->weights_bytes.value_or(0), unit), device_note(device->kind)));
   }
   if (!out.empty()) out.back() += fmt::format(" {}", unit.name);
   return out;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace picchio::report {
 namespace {
@@ -18,8 +19,10 @@ constexpr std::size_t kBar = 28;
 // Above this a figure is not a rate of any machine; it only must not break the columns.
 constexpr double kPlausible = 1e8;
 
-bool is_rate(const std::optional<double>& value) {
-  return value && std::isfinite(*value) && *value >= 0;
+// NaN for what was not read, so that one test serves both.
+double rate_of(const std::optional<double>& value) {
+  const double rate = value.value_or(std::numeric_limits<double>::quiet_NaN());
+  return std::isfinite(rate) && rate >= 0 ? rate : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string figure(double value, int decimals) {
@@ -29,13 +32,15 @@ std::string figure(double value, int decimals) {
 
 std::string rate_cell(const std::optional<double>& rate, const std::string& abstain) {
   if (!abstain.empty()) return "abstain";
-  if (!is_rate(rate)) return "n/a";
-  return figure(*rate, 1) + " tok/s";
+  const double value = rate_of(rate);
+  return std::isnan(value) ? "n/a" : figure(value, 1) + " tok/s";
 }
 
 std::string span_cell(const LaneSummary& lane, int decimals) {
-  if (!lane.abstain.empty() || !is_rate(lane.low) || !is_rate(lane.high)) return "-";
-  return figure(*lane.low, decimals) + "~" + figure(*lane.high, decimals);
+  const double low = rate_of(lane.low);
+  const double high = rate_of(lane.high);
+  if (!lane.abstain.empty() || std::isnan(low) || std::isnan(high)) return "-";
+  return figure(low, decimals) + "~" + figure(high, decimals);
 }
 
 struct TableRow {
