@@ -98,6 +98,7 @@ std::optional<Cause> ngl_not_set(const CauseEvidence&);
 std::optional<Cause> ngl_too_low(const CauseEvidence&);
 std::optional<Cause> kv_on_host(const CauseEvidence&);
 std::optional<Cause> flash_attention_kv(const CauseEvidence&);
+std::optional<Cause> head_on_host(const CauseEvidence&);
 std::optional<Cause> kept_on_host(const CauseEvidence&);
 std::optional<Cause> type_unsupported(const CauseEvidence&);
 std::optional<Cause> draft_on_cpu(const CauseEvidence&);

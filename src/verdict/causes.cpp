@@ -57,6 +57,7 @@ constexpr CauseRow kRows[] = {
     {"ngl_too_low", ngl_too_low},
     {"kv_cache_on_host", kv_on_host},
     {"flash_attn_unsupported_kv_type", flash_attention_kv},
+    {"output_head_on_host", head_on_host},
     {"moe_experts_on_cpu", kept_on_host},
     {"backend_type_unsupported", type_unsupported},
     {"draft_model_on_cpu", draft_on_cpu},

@@ -112,6 +112,10 @@ bool side_model_on_cpu(const CauseEvidence& e, LoadRole role) {
   return last != nullptr && on_cpu(*last);
 }
 
+const ModelFile* model_of(const CauseEvidence& e) {
+  return e.run != nullptr && e.run->raw.model ? &*e.run->raw.model : nullptr;
+}
+
 /// Compute memory on a card that holds no weights: the backend was there, and nobody asked for it.
 bool device_at_hand(const CauseEvidence& e) {
   if (e.hardware_listed()) return true;
@@ -235,8 +239,23 @@ std::optional<Cause> flash_attention_kv(const CauseEvidence& e) {
                "-ctk q8_0 -ctv q8_0, or f16 for both");
 }
 
+std::optional<Cause> head_on_host(const CauseEvidence& e) {
+  const ModelFile* model = model_of(e);
+  if (model == nullptr || !model->tied_output || !e.claims_all() || !e.placement.missing_bytes) {
+    return std::nullopt;
+  }
+  const double missing = static_cast<double>(*e.placement.missing_bytes);
+  const double head = static_cast<double>(model->token_embd_bytes);
+  // Little more than the head: other tensors would have to be explained too.
+  if (missing < 0.99 * head || missing > 1.01 * head) return std::nullopt;
+  return cause("output_head_on_host", "the output head (the embedding) stayed on the CPU",
+               "another backend, or a quantization with a smaller head");
+}
+
 std::optional<Cause> kept_on_host(const CauseEvidence& e) {
   if (!full_claim_mostly_host(e, 0.95) || !common_backend(e)) return std::nullopt;
+  // With the header at hand a dense model has no experts to blame.
+  if (model_of(e) != nullptr && model_of(e)->expert_count.value_or(0) == 0) return std::nullopt;
   return cause("moe_experts_on_cpu", "tensors inside the layers were kept on the host (experts?)",
                "look for --n-cpu-moe, --cpu-moe or -ot in its start");
 }

@@ -55,6 +55,12 @@ EngineLog cache_on_host() {
   return log_of({weights("CPU", 107), weights("CUDA0", 8694), kv("CPU", 4900)}, 41, 41);
 }
 
+EngineLog tied_head_on_host() {
+  EngineLog log = log_of({weights("CPU_Mapped", 50), weights("CUDA0", 800), kv("CUDA0", 9)}, 9, 9);
+  log.loads.back().splits = GraphSplits{3, std::nullopt, std::nullopt, 1};
+  return log;
+}
+
 EngineLog none_of_ollama() {
   EngineLog log = log_of({weights("CPU", 5600)}, 0, 31);
   log.engine = "ollama";
@@ -286,6 +292,26 @@ std::vector<Case> memory_cases() {
        change(odd_kv(),
               [](EngineLog& l) { l.loads.back().kv_type_k = l.loads.back().kv_type_v = "f16"; })},
       {"kept on the host", "moe_experts_on_cpu", experts_on_host()},
+      {"tied head",
+       "output_head_on_host",
+       tied_head_on_host(),
+       true,
+       {},
+       {},
+       [](MeasuredRun& r) {
+         r.raw.model = header(true);
+         r.placement = placement_of(r.passes[0].log, &*r.raw.model);
+       }},
+      {"a dense model has no experts to blame",
+       "none",
+       log_of({weights("CPU_Mapped", 450), weights("CUDA0", 460), kv("CUDA0", 9)}, 9, 9),
+       true,
+       {},
+       {},
+       [](MeasuredRun& r) {
+         r.raw.model = header();
+         r.placement = placement_of(r.passes[0].log, &*r.raw.model);
+       }},
       {"no kernels for the type", "backend_type_unsupported",
        log_of({weights("CPU", 15622), weights("CANN0", 1.18), kv("CANN0", 1152)}, 37, 37)},
       {"draft", "draft_model_on_cpu", with_side_model(LoadRole::draft)},

@@ -348,10 +348,6 @@ constexpr JudgeRule kRules[] = {
     {"nothing-tells", nothing_tells},
 };
 
-bool degraded(State state) {
-  return state == State::partial_offload || state == State::silent_cpu_fallback;
-}
-
 Verdict decide(const Hearing& hearing) {
   Verdict verdict;
   verdict.testimonies = hearing.testimonies;
@@ -363,7 +359,9 @@ Verdict decide(const Hearing& hearing) {
     verdict.sentence = std::move(finding->sentence);
     break;
   }
-  if (degraded(verdict.state) && !hearing.run.passes.empty()) {
+  // Also of a healthy run (its memory may be overbooked) and of a log that tells nothing (why it
+  // does not); a CPU-only machine needs no excuse.
+  if (verdict.state != State::cpu_only_machine && !hearing.run.passes.empty()) {
     Placement judged = hearing.run.placement;
     // Another witness than the bytes may have proven it; the causes of a CPU run are to be asked.
     if (ran_on_cpu(hearing)) judged.shape = Shape::cpu;

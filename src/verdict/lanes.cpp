@@ -20,10 +20,11 @@ constexpr double kClocksApart = 0.15;
 // Placements of two passes of one run.
 constexpr double kShareApart = 0.01;
 
+/// The reader has settled the printed rate against its time and count; it is the finer figure.
 std::optional<double> rate_of(std::optional<std::int64_t> count, std::optional<double> ms,
-                              std::optional<double> printed) {
+                              std::optional<double> settled) {
+  if (settled && std::isfinite(*settled) && *settled > 0) return settled;
   if (count && ms && *count > 0 && *ms > 0) return static_cast<double>(*count) * 1000 / *ms;
-  if (printed && std::isfinite(*printed) && *printed > 0) return printed;
   return std::nullopt;
 }
 
