@@ -41,9 +41,9 @@ class Watch {
       read_block(out_);
       read_block(err_);
       if (ended) {
-        auto exit = child_.take_exit();
+        const auto exit = child_.take_exit();
         if (!exit) return std::unexpected(exit.error());
-        if (*exit) return finish(**exit);
+        if (const std::optional<ChildExit>& gone = *exit; gone) return finish(*gone);
       }
       if (look_after(now())) return abandon();
     }

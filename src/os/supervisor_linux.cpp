@@ -88,7 +88,8 @@ std::array<char, 80> proc_path(long number, const char* tail) {
   std::array<char, 80> path{};
   std::memcpy(path.data(), "/proc/", 6);
   const std::size_t digits = append_number(path.data() + 6, number);
-  std::strncpy(path.data() + 6 + digits, tail, path.size() - 7 - digits);
+  const std::size_t room = path.size() - 7 - digits;
+  std::memcpy(path.data() + 6 + digits, tail, std::min(std::strlen(tail), room));
   return path;
 }
 
