@@ -12,7 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <set>
+#include <cmath>
+#include <cstdio>
+#include <map>
 
 namespace picchio {
 namespace {

@@ -33,9 +33,9 @@ std::string with_colour(std::string text, State state) {
   const std::string word = fmt::format("VERDICT: {}", name_of(state));
   const std::size_t at = text.find(word);
   if (at == std::string::npos) return text;
-  text.insert(at + word.size(), "\x1b[0m");
-  text.insert(at + word.size() - name_of(state).size(), colour_of(state));
-  return text;
+  const std::size_t state_at = at + word.size() - name_of(state).size();
+  return fmt::format("{}{}{}\x1b[0m{}", text.substr(0, state_at), colour_of(state), name_of(state),
+                     text.substr(at + word.size()));
 }
 
 }  // namespace
@@ -52,7 +52,10 @@ ExitCode print_judged(const Judged& judged, const OutputOptions& options) {
   std::string text = block(judged.run, judged.verdict);
   const bool coloured = options.json ? stderr_wants_colour() : stdout_wants_colour();
   if (coloured) text = with_colour(std::move(text), judged.verdict.state);
-  if (options.explain) text += "\n" + explain(judged.run, judged.verdict);
+  if (options.explain) {
+    text += '\n';
+    text += explain(judged.run, judged.verdict);
+  }
   if (options.json) {
     print_stderr(text);
     text =

@@ -17,8 +17,8 @@ EngineTimings& block(LogState& state, const LogLine& line, bool starts_another) 
 }
 
 const EngineTimings& last_block(const LogState& state) {
-  static const EngineTimings kNone;
-  return state.log.timings.empty() ? kNone : state.log.timings.back();
+  static const EngineTimings none;
+  return state.log.timings.empty() ? none : state.log.timings.back();
 }
 
 struct Span {
@@ -58,6 +58,17 @@ Span read_span(std::string_view rest) {
   return span;
 }
 
+// The printed rate was made of unrounded milliseconds and so is the finer figure (0.4 tok/s at 85
+// ms for a prompt); one that its own time and count contradict gives way to them.
+std::optional<double> settled_rate(const Span& span) {
+  const auto computed = rate_of(span.ms, span.count);
+  if (!computed || !span.rate) return computed ? computed : span.rate;
+  constexpr double kRoundingMs = 0.005;
+  constexpr double kRoundingRate = 0.0051;
+  const double slack = *computed * kRoundingMs / *span.ms + kRoundingRate;
+  return std::abs(*span.rate - *computed) <= slack * 1.01 ? span.rate : computed;
+}
+
 // Newer servers divide by one token less than they print (seen in b11669: 8 tokens, 3.32 ms,
 // 2110.98 tokens per second). The printed rate tells which count it was made of.
 void settle_server_count(Span& span) {
@@ -79,16 +90,14 @@ bool read_eval(LogState& state, const LogLine& line, const Found& found) {
         block(state, line, last_block(state).prompt_ms || last_block(state).eval_ms);
     out.prompt_ms = span.ms;
     out.prompt_tokens = span.count;
-    const auto computed = rate_of(span.ms, span.count);
-    out.prefill_tokens_per_second = computed ? computed : span.rate;
+    out.prefill_tokens_per_second = settled_rate(span);
     return false;
   }
   settle_server_count(span);
   EngineTimings& out = block(state, line, last_block(state).eval_ms.has_value());
   out.eval_ms = span.ms;
   out.eval_runs = span.count;
-  const auto computed = rate_of(span.ms, span.count);
-  out.decode_tokens_per_second = computed ? computed : span.rate;
+  out.decode_tokens_per_second = settled_rate(span);
   state.running_rate.reset();
   return false;
 }
@@ -193,7 +202,7 @@ void set_build(LogState& state, std::int64_t build) {
 bool read_build(LogState& state, const LogLine&, const Found& found) {
   std::string_view rest = trim(found.rest);
   take_prefix(rest, "b");
-  if (const std::size_t at = rest.find("(build "); at != std::string_view::npos && at < 40) {
+  if (const std::size_t at = rest.find("(build "); at < 40) {
     rest.remove_prefix(at + 7);
   }
   std::string_view first = rest.substr(0, rest.find_first_of(" ,-"));

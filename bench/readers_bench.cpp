@@ -1,0 +1,35 @@
+// How fast the readers are: MB/s of engine log, and time for a model header.
+#include <benchmark/benchmark.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "engines/log_reader.h"
+
+namespace picchio {
+namespace {
+
+std::string slurp(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A kept run of the real engine, as often as makes 8 MiB: what a chatty build writes in a pass.
+void read_log(benchmark::State& state) {
+  const std::string one = slurp(PICCHIO_SOURCE_DIR "/examples/raw/llvmpipe-ngl-4/pass1.stderr.txt");
+  if (one.empty()) {
+    state.SkipWithError("no kept example to read");
+    return;
+  }
+  std::string log;
+  while (log.size() < (8U << 20)) log += one;
+  for (auto _ : state) benchmark::DoNotOptimize(read_engine_log(log));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(log.size()));
+}
+BENCHMARK(read_log)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace picchio
+
+BENCHMARK_MAIN();
