@@ -37,7 +37,7 @@ build_picchio() {
   mkdir -p "$top/build"
   if ! (cd "$top" && cmake --preset release -DPICCHIO_TESTS=OFF -DPICCHIO_WERROR=OFF &&
     cmake --build "$build" --parallel "$(job_count)" --target picchio) >"$log" 2>&1; then
-    tail -n 40 "$log" >&2
+    grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 30 >&2
     die "the build failed, the whole story is in $log"
   fi
 }
