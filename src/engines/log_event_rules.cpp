@@ -159,7 +159,9 @@ bool load_failed(LogState& state, const LogLine& line, const Found&) {
 // fail
 bool runner_died(LogState& state, const LogLine& line, const Found&) {
   add(state, line, Kind::engine_error, "");
-  if (!state.log.loads.empty() && !state.log.loads.back().claim) {
+  const auto is_context = [](const BufferLine& buffer) { return buffer.use != BufferUse::weights; };
+  const auto& loads = state.log.loads;
+  if (!loads.empty() && std::ranges::none_of(loads.back().buffers, is_context)) {
     state.fail_load(readable(line.text), line.number);
   }
   return false;

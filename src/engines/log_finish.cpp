@@ -178,7 +178,13 @@ void settle_kinds(LogState& state) {
 
 // "device_info:" or "Available devices:" with rows for the CPU only
 void settle_device_list(LogState& state) {
-  if (state.listed_devices.empty()) return;
+  if (state.listed_devices.empty()) {
+    if (state.available_line > 0) {
+      state.event(LogEventKind::no_devices_found, "device list", "Available devices: none",
+                  state.available_line);
+    }
+    return;
+  }
   const bool host_only = std::ranges::all_of(
       state.listed_devices, [](const std::string& name) { return is_host_device(name); });
   if (host_only) {

@@ -11,6 +11,9 @@
 namespace picchio {
 namespace {
 
+// The logs are written so that the field is there; a crash here is a failed test.
+// NOLINTBEGIN(bugprone-unchecked-optional-access)
+
 constexpr double kMiB = 1024.0 * 1024.0;
 
 double sum_mib(const Load& load, BufferUse use, DeviceKind kind) {
@@ -163,6 +166,23 @@ TEST(LogLoads, FailedForGood) {
   EXPECT_TRUE(main_load(log)->failure.has_value());
   EXPECT_TRUE(has_event(log, LogEventKind::load_failed));
   EXPECT_EQ(log.loads.size(), 1U);
+}
+
+TEST(LogLoads, AnotherModelsFailureLeavesAWorkingLoadAlone) {
+  const EngineLog log = read_engine_log(main_lines("CUDA0", 33, "8000.00") +
+                                        "llama_model_load: error loading model: "
+                                        "llama_model_loader: failed to load model from /m/b\n");
+  ASSERT_EQ(log.loads.size(), 2U);
+  EXPECT_FALSE(log.loads[0].failure.has_value());
+  EXPECT_EQ(main_load(log), &log.loads[0]);
+}
+
+TEST(LogLoads, RunnerThatDiesAtWorkDidLoad) {
+  const EngineLog log = read_engine_log(main_lines("CUDA0", 33, "8000.00") +
+                                        "time=2025-08-02T13:00:00Z level=ERROR source=server.go:1 "
+                                        "msg=\"llama runner process has terminated\"\n");
+  EXPECT_FALSE(main_load(log)->failure.has_value());
+  EXPECT_TRUE(has_event(log, LogEventKind::engine_error));
 }
 
 TEST(LogLoads, CutOffAfterAnAllocationFailed) {
@@ -360,11 +380,18 @@ TEST(LogLoads, HostileRepetitionStaysBounded) {
     text += "load_tensors:        CUDA" + std::to_string(i) + " model buffer size =  1.00 MiB\n";
     text += "x: using device CUDA" + std::to_string(i) + " (X) - 1 MiB free\n";
   }
+  for (const std::string_view odd :
+       {"'<unk>'msg=\"offload to ", "[msg=\"offload to ] x", " layers MiB used,: layers",
+        "{\"msg\":\"", "time=2", "x time=2 level= time=2 level=", "| test | t/s |\n\xC2\xB1"}) {
+    text += std::string(odd) + "\n";
+  }
   const EngineLog log = read_engine_log(text);
   EXPECT_LE(log.loads.size(), 1000U);
   EXPECT_LE(log.devices.size(), 256U);
   ASSERT_NE(main_load(log), nullptr);
 }
+
+// NOLINTEND(bugprone-unchecked-optional-access)
 
 }  // namespace
 }  // namespace picchio

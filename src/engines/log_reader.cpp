@@ -29,6 +29,7 @@ std::vector<LineRule> all_rules() {
 
 std::vector<std::string_view> markers_of(const std::vector<LineRule>& rules) {
   std::vector<std::string_view> markers;
+  markers.reserve(rules.size());
   for (const LineRule& rule : rules) markers.push_back(rule.marker);
   return markers;
 }
@@ -68,8 +69,8 @@ class LineReader {
 };
 
 const LineReader& reader() {
-  static const LineReader kReader;
-  return kReader;
+  static const LineReader instance;
+  return instance;
 }
 
 std::string_view without_line_end(std::string_view text) {

@@ -81,9 +81,10 @@ Load& LogState::load(int line) {
   return log.loads[*current_];
 }
 
-LoadNotes& LogState::notes(int line) {
-  (void)load(line);  // only to have one
-  return load_notes[*current_];
+LoadNotes& LogState::notes(int line) { return load_notes[index_of(load(line))]; }
+
+std::size_t LogState::index_of(const Load& load) const {
+  return static_cast<std::size_t>(&load - log.loads.data());
 }
 
 Load& LogState::fresh_load(int line) {
@@ -114,6 +115,13 @@ void LogState::end_load() {
 
 void LogState::fail_load(std::string_view why, int line) {
   if (!current_) return;
+  const LoadNotes& now = load_notes[*current_];
+  if (now.weights && now.context && now.pending_failure.empty()) {
+    // This load works; the one that failed came after it and said nothing else.
+    const LoadRole role = log.loads[*current_].role;
+    end_load();
+    current_ = open_load(role, line);
+  }
   Load& failed = load(line);
   if (!failed.failure) failed.failure = std::string(why.substr(0, kMaxText));
   end_load();
@@ -177,32 +185,32 @@ void LogState::add_buffer(Load& target, BufferLine buffer) {
   target.buffers.push_back(std::move(buffer));
 }
 
-void LogState::begin_table(int line) {
-  table_.reset();
+std::size_t LogState::load_of_table(int line) {
   if (current_ &&
-      (log.loads[*current_].role == LoadRole::probe || load_notes[*current_].no_alloc || in_fit_)) {
-    table_ = current_;
-  } else {
-    for (std::size_t i = log.loads.size(); i-- > 0 && !table_;) {
-      const LoadNotes& that = load_notes[i];
-      if (log.loads[i].role == LoadRole::main && !that.side_model && !log.loads[i].failure)
-        table_ = i;
-    }
+      (in_fit_ || load_notes[*current_].no_alloc || log.loads[*current_].role == LoadRole::probe)) {
+    return *current_;
   }
-  if (!table_) {
-    (void)load(line);  // a log that was cut down to its table
-    table_ = current_;
+  for (std::size_t i = log.loads.size(); i-- > 0;) {
+    const Load& that = log.loads[i];
+    if (that.role == LoadRole::main && !load_notes[i].side_model && !that.failure) return i;
   }
-  log.loads[*table_].breakdown.clear();
+  return index_of(load(line));  // a log that was cut down to its table
+}
+
+void LogState::begin_table(int line) {
+  const std::size_t index = load_of_table(line);
+  table_ = index;
+  log.loads[index].breakdown.clear();
 }
 
 void LogState::add_table_row(MemoryRow row, int line) {
   if (!table_) begin_table(line);
+  const std::size_t index = table_.value_or(0);
+  Load& load = log.loads[index];
   log.has_placement_lines = true;
-  load_notes[*table_].pending_failure.clear();
-  log.loads[*table_].last_line = std::max(log.loads[*table_].last_line, line);
-  auto& rows = log.loads[*table_].breakdown;
-  if (rows.size() < kMaxRows) rows.push_back(std::move(row));
+  load_notes[index].pending_failure.clear();
+  load.last_line = std::max(load.last_line, line);
+  if (load.breakdown.size() < kMaxRows) load.breakdown.push_back(std::move(row));
 }
 
 Device& LogState::device(std::string_view name, int line) {

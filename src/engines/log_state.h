@@ -108,6 +108,7 @@ class LogState {
   bool worker_devices = false;    // rows below are an RPC worker's own devices
   std::vector<std::string> listed_devices;  // rows of a device list
   int listed_line = 0;
+  int available_line = 0;  // "Available devices:" of --list-devices
   std::string listed_text;
   bool draft_hint = false;  // some line spoke of a draft model
   int restart_line = 0;
@@ -122,6 +123,8 @@ class LogState {
  private:
   std::size_t open_load(LoadRole role, int line);
   void forget_oldest_loads();
+  [[nodiscard]] std::size_t index_of(const Load& load) const;
+  std::size_t load_of_table(int line);
 
   std::optional<std::size_t> current_;
   std::optional<std::size_t> projector_;
@@ -153,7 +156,7 @@ struct LineRule {
   std::string_view marker;
   bool (*read)(LogState&, const LogLine&, const Found&) = nullptr;
   LogEventKind kind = LogEventKind::engine_error;  // for rules that only make events
-  std::string_view subject = {};
+  std::string_view subject = "";
 };
 
 [[nodiscard]] std::int64_t bytes_of_mib(double mib);

@@ -55,7 +55,7 @@ bool take_rfc3339(StrippedLine& line) {
   std::string_view text = line.text;
   if (!matches_at_front(text, "dddd-dd-ddTdd:dd:dd")) return false;
   const std::size_t end = text.find(' ');
-  if (end == std::string_view::npos || end > 40) return false;
+  if (end > 40) return false;  // npos too
   line.text = text.substr(end + 1);
   return true;
 }
@@ -73,7 +73,7 @@ bool take_clock_date(StrippedLine& line) {
   if (!text.starts_with(' ')) return false;
   text = without_blanks(text);
   const std::size_t go = text.find(".go:");
-  if (go != std::string_view::npos && go < 40) {
+  if (go < 40) {
     std::string_view rest = text.substr(go + 4);
     skip_digits(rest);
     if (take_prefix(rest, ": ")) text = rest;
@@ -87,11 +87,11 @@ bool take_bracket(StrippedLine& line) {
   std::string_view text = line.text;
   if (!text.starts_with('[')) return false;
   const std::size_t end = text.find(']');
-  if (end == std::string_view::npos || end > 48 || end + 1 >= text.size()) return false;
+  if (end > 48 || end + 1 >= text.size()) return false;
   text.remove_prefix(end + 1);
   if (take_prefix(text, "::")) {
     const std::size_t colon = text.find(": ");
-    if (colon == std::string_view::npos || colon > 16) return false;
+    if (colon > 16) return false;
     text.remove_prefix(colon + 2);
   } else if (text.front() != ' ' && text.front() != '[') {
     return false;

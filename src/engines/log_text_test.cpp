@@ -127,6 +127,7 @@ TEST(LogMarkers, EveryMarkerOnceInTheOrderGiven) {
   EXPECT_TRUE(hits.empty());
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a flat table under gtest's macros
 TEST(LogMarkers, NoMarkerTwiceAndNoneWithoutAReader) {
   std::vector<std::string_view> markers;
   for (const auto table : {unwrapping_rules(), ollama_rules(), front_end_rules(), fit_rules(),
@@ -148,6 +149,7 @@ TEST(LogMarkers, NoMarkerTwiceAndNoneWithoutAReader) {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a flat table under gtest's macros
 TEST(LogDevices, BufferNamesTellTheMemory) {
   struct Case {
     const char* buffer;
@@ -196,6 +198,7 @@ TEST(LogDevices, BufferNamesTellTheMemory) {
   }
 }
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a flat table under gtest's macros
 TEST(LogDevices, SoftwareIsToldFromHardware) {
   struct Case {
     const char* device;

@@ -16,7 +16,7 @@ bool read_n_ctx(LogState& state, const LogLine& line, const Found& found) {
     return false;
   }
   const auto value = take_int(rest);
-  if (value && *value > 0) state.load(line.number).n_ctx = *value;
+  if (value && *value > 0) state.load(line.number).n_ctx = value;
   return false;
 }
 

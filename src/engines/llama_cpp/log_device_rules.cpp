@@ -27,7 +27,7 @@ bool read_cuda_found(LogState& state, const LogLine&, const Found& found) {
 // "ggml_cuda_init: found 0 CUDA devices:" / "ggml_vulkan: Found 0 Vulkan devices:"
 bool read_found_none(LogState& state, const LogLine& line, const Found& found) {
   const std::size_t end = found.rest.find(" devices");
-  if (end == std::string_view::npos || end > 10) return false;
+  if (end > 10) return false;  // npos too
   state.event(LogEventKind::no_devices_found, found.rest.substr(0, end), line.text, line.number);
   return false;
 }
@@ -195,7 +195,7 @@ bool read_listed(LogState& state, const LogLine& line, const Found& found) {
   std::string_view sizes = head.substr(open + 2);
   head = head.substr(0, open);
   // "cmn  common_param:   - CUDA0   : NAME": the tag has a colon of its own
-  if (const std::size_t dash = head.find("- "); dash != std::string_view::npos && dash < 40) {
+  if (const std::size_t dash = head.find("- "); dash < 40) {
     head.remove_prefix(dash + 2);
   }
   const std::size_t name_end = head.find(':');

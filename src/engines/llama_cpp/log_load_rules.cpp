@@ -117,7 +117,7 @@ bool read_size(LogState& state, const LogLine& line, const Found& found) {
   std::string_view rest = trim(found.rest);
   if (!take_prefix(rest, "=")) return false;
   if (!contains_any(found.head, {"print_info:", "print_meta:", "load_internal:"})) return false;
-  if (const auto value = take_int(rest)) state.load(line.number).*Field = *value;
+  if (const auto value = take_int(rest)) state.load(line.number).*Field = value;
   return false;
 }
 

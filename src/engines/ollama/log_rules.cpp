@@ -63,11 +63,10 @@ bool read_plan(LogState& state, const LogLine& line, const Found& found) {
   if (!is_slog(line)) return false;
   OffloadPlan plan;
   plan.line = line.number;
-  std::string_view rest = found.rest;
-  if (take_prefix(rest, "\"offload to ")) {
-    plan.library = std::string(rest.substr(0, rest.find('"')));
-  } else if (const auto library = slog_value(line.text, "library")) {
-    plan.library = *library;
+  if (found.rule->marker.ends_with("to ")) {
+    plan.library = std::string(found.rest.substr(0, found.rest.find('"')));
+  } else {
+    plan.library = slog_value(line.text, "library").value_or("");
   }
   plan.requested = int_of(line.text, "layers.requested");
   plan.model_layers = int_of(line.text, "layers.model");
@@ -353,12 +352,7 @@ constexpr LineRule kRules[] = {
     {"llama.go:", mark_ollama},
     {"Listening on ", read_listening},
     {"msg=offload", read_plan},
-    {"msg=\"offload to ",
-     [](LogState& state, const LogLine& line, const Found& found) {
-       // Back to the opening quote, which read_plan looks at.
-       const std::size_t at = line.text.find("\"offload to ");
-       return read_plan(state, line, {found.head, line.text.substr(at), found.rule});
-     }},
+    {"msg=\"offload to ", read_plan},
     {"\"model layers\"=", read_loading},
     {"request=\"{Operation:", read_load_request},
     {"starting llama server\"", read_start},
