@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
 namespace picchio {

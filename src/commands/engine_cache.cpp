@@ -30,6 +30,8 @@ constexpr std::array kAbilities = {
     AbilityField{"chat_only", &llama_cpp::Abilities::chat_only},
 };
 
+std::string this_picchio() { return std::string(kVersion) + " " + kCommit; }
+
 std::optional<std::string> cache_path() {
   const auto folder = os::cache_dir();
   if (!folder) return std::nullopt;
@@ -43,8 +45,8 @@ json read_cache() {
   const auto text = os::read_file(*path, kMostCacheBytes);
   if (!text) return json::object();
   json cache = json::parse(*text, nullptr, false);
-  // A newer picchio may look for other flags.
-  if (!cache.is_object() || cache.value("picchio", json()) != kVersion) return json::object();
+  // Another picchio may look for other flags.
+  if (!cache.is_object() || cache.value("picchio", json()) != this_picchio()) return json::object();
   json engines = cache.value("engines", json());
   return engines.is_object() ? engines : json::object();
 }
@@ -105,7 +107,7 @@ void remember_engine(const ProbedEngine& engine, const os::FileIdentity& identit
   for (const AbilityField& ability : kAbilities)
     entry[ability.key] = engine.abilities.*ability.member;
   engines[engine.program.path] = std::move(entry);
-  const json cache = {{"picchio", kVersion}, {"engines", std::move(engines)}};
+  const json cache = {{"picchio", this_picchio()}, {"engines", std::move(engines)}};
   const std::string text = cache.dump(1, ' ', false, json::error_handler_t::replace);
   const auto folder = os::cache_dir();
   if (!folder || !os::make_dirs(*folder)) return;

@@ -184,6 +184,91 @@ void take_over(RawPass& pass, os::Capture capture) {
   if (capture.cpu_seconds) pass.cpu.push_back({capture.wall, *capture.cpu_seconds});
 }
 
+struct FinishedPass {
+  RawPass pass;
+  Result<> end;  // why the engine's end was a failure
+};
+
+// Runs single passes, each with a prompt of its own, and again when the engine lost the end of its
+// log.
+class PassRunner {
+ public:
+  PassRunner(const MeasureRequest& request, const Plan& plan, std::uint32_t run_id,
+             os::Interrupts& interrupts, Progress& progress)
+      : request_(request),
+        plan_(plan),
+        run_id_(run_id),
+        interrupts_(interrupts),
+        progress_(progress) {}
+
+  Result<FinishedPass> run(int number) {
+    for (int repeats = 0;; ++repeats) {
+      Result<FinishedPass> finished = run_once(number, repeats);
+      if (!finished) return finished;
+      const RawPass& pass = finished->pass;
+      const bool stopped_by_us = !finished->end && finished->end.error().kind != ErrorKind::failed;
+      if (stopped_by_us || !llama_cpp::log_may_be_cut(pass.exit_code, pass.log)) {
+        says_rates_ = says_rates_ || pass.exit_code == 0;
+        return finished;
+      }
+      // A program that never printed rates is not asked four times on every pass.
+      if (repeats == kMostRepeats || (number > 1 && !says_rates_)) return finished;
+      progress_.note(
+          fmt::format("pass {}: the engine ended before its log did; measuring it again", number));
+    }
+  }
+
+ private:
+  // Half of the logs were cut where every core was busy: one in sixteen passes is then still lost.
+  static constexpr int kMostRepeats = 3;
+
+  Result<FinishedPass> run_once(int number, int repeats) {
+    RawPass pass;
+    pass.repeats = repeats;
+    pass.prompt_prefix =
+        llama_cpp::prompt_prefix(run_id_ + static_cast<std::uint32_t>(repeats), number);
+    pass.argv = llama_cpp::command_line(
+        request_.engine.program.path, request_.engine.abilities,
+        {.model_path = request_.model.path,
+         .prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs),
+         .context = plan_.context,
+         .generate = llama_cpp::kGenerate,
+         .seed = llama_cpp::kSeed,
+         .user_args = request_.user_args});
+    if (const Result<> dropped = drop_cache(number, pass); !dropped) {
+      return std::unexpected(dropped.error());
+    }
+    pass.cached_fraction = cached_share(request_.model);
+    PassWatch watch(pass, progress_, request_.user_args);
+    Result<os::Capture> capture = os::run_captured(
+        {.argv = pass.argv,
+         .set_env = llama_cpp::set_environment(),
+         .unset_env = llama_cpp::unset_environment()},
+        {.max_output_bytes = kMostOutputBytes, .deadline = request_.timeout, .tick = kTick},
+        watch.events(), interrupts_);
+    if (!capture) return std::unexpected(capture.error());
+    Result<> end = check_end(request_, *capture);
+    take_over(pass, *std::move(capture));
+    return FinishedPass{std::move(pass), std::move(end)};
+  }
+
+  Result<> drop_cache(int number, RawPass& pass) const {
+    if (number != 1 || !request_.drop_cache) return {};
+    for (const std::string& shard : request_.model.shards) {
+      if (Result<> dropped = os::drop_cache(shard); !dropped) return dropped;
+    }
+    pass.cache_dropped = true;
+    return {};
+  }
+
+  const MeasureRequest& request_;
+  const Plan& plan_;
+  std::uint32_t run_id_;
+  os::Interrupts& interrupts_;
+  Progress& progress_;
+  bool says_rates_ = false;  // some pass of this run had rates
+};
+
 std::string summary_of(const RawPass& pass) { return fmt::format("{:.1f} s", seconds(pass.wall)); }
 
 }  // namespace
@@ -207,40 +292,14 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.prompt_note = plan->note;
 
   const auto run_id = static_cast<std::uint32_t>(std::random_device{}());
+  PassRunner runner(request, *plan, run_id, interrupts, progress);
   for (int number = 1; number <= request.passes; ++number) {
-    RawPass pass;
-    pass.prompt_prefix = llama_cpp::prompt_prefix(run_id, number);
-    pass.argv = llama_cpp::command_line(
-        request.engine.program.path, request.engine.abilities,
-        {.model_path = request.model.path,
-         .prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan->paragraphs),
-         .context = plan->context,
-         .generate = llama_cpp::kGenerate,
-         .seed = llama_cpp::kSeed,
-         .user_args = request.user_args});
-    if (number == 1 && request.drop_cache) {
-      for (const std::string& shard : request.model.shards) {
-        if (const Result<> dropped = os::drop_cache(shard); !dropped) {
-          return std::unexpected(dropped.error());
-        }
-      }
-      pass.cache_dropped = true;
-    }
-    pass.cached_fraction = cached_share(request.model);
     progress.begin_pass(number, request.passes);
-    PassWatch watch(pass, progress, request.user_args);
-    Result<os::Capture> capture = os::run_captured(
-        {.argv = pass.argv,
-         .set_env = llama_cpp::set_environment(),
-         .unset_env = llama_cpp::unset_environment()},
-        {.max_output_bytes = kMostOutputBytes, .deadline = request.timeout, .tick = kTick},
-        watch.events(), interrupts);
-    if (!capture) return std::unexpected(capture.error());
-    const Result<> ended = check_end(request, *capture);
-    take_over(pass, *std::move(capture));
-    run.passes.push_back(std::move(pass));
+    Result<FinishedPass> finished = runner.run(number);
+    if (!finished) return std::unexpected(finished.error());
+    run.passes.push_back(std::move(finished->pass));
     const Result<> kept = sink(run, run.passes.size() - 1);
-    if (!ended) return std::unexpected(ended.error());
+    if (!finished->end) return std::unexpected(finished->end.error());
     if (!kept) return std::unexpected(kept.error());
     progress.end_pass(summary_of(run.passes.back()));
   }

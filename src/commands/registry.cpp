@@ -47,8 +47,9 @@ const Command* find_command(std::string_view name) {
 }
 
 void print_error(const Error& error) {
-  print_stderr(fmt::format("picchio: error: {}\n", error.message));
-  if (!error.hint.empty()) print_stderr(fmt::format("picchio: hint: {}\n", error.hint));
+  // Names of files and words of engines stand in it as they came.
+  print_stderr(fmt::format("picchio: error: {}\n", plain(error.message)));
+  if (!error.hint.empty()) print_stderr(fmt::format("picchio: hint: {}\n", plain(error.hint)));
 }
 
 ExitCode run_command_line(std::vector<std::string> words) {

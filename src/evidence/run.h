@@ -64,6 +64,7 @@ struct RawPass {
   std::optional<double>
       cached_fraction;  // of the model file in the page cache before the pass, 0 to 1
   bool cache_dropped = false;
+  int repeats = 0;  // tries before this one, whose logs the engine lost at its exit
   ProcessFacts process;
   std::string prompt_prefix;
 };

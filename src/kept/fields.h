@@ -91,6 +91,7 @@ void describe(A& archive, Ref<A, RawPass> value) {
   archive("last_token_us", value.last_token);
   archive("cached_fraction", value.cached_fraction);
   archive("cache_dropped", value.cache_dropped);
+  archive("repeats", value.repeats);
   archive("process", value.process);
   archive("cpu", value.cpu);
 }

@@ -124,12 +124,12 @@ void expect_same(const ModelFile& a, const ModelFile& b) {
 
 void expect_same(const RawPass& a, const RawPass& b) {
   const auto& [argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
-               exit_code, cpu, cached_fraction, cache_dropped, process, prompt_prefix] = a;
+               exit_code, cpu, cached_fraction, cache_dropped, repeats, process, prompt_prefix] = a;
   EXPECT_EQ(std::tie(argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads,
-                     wall, exit_code, cached_fraction, cache_dropped, prompt_prefix),
+                     wall, exit_code, cached_fraction, cache_dropped, repeats, prompt_prefix),
             std::tie(b.argv, b.log, b.line_stamps, b.stdout_bytes, b.first_token, b.last_token,
                      b.stdout_reads, b.wall, b.exit_code, b.cached_fraction, b.cache_dropped,
-                     b.prompt_prefix));
+                     b.repeats, b.prompt_prefix));
   expect_same(cpu, b.cpu);
   expect_same(process, b.process);
 }

@@ -123,6 +123,7 @@ inline RawPass random_pass(Random& random) {
   }
   out.cached_fraction = random.maybe(random.real());
   out.cache_dropped = random.coin();
+  out.repeats = random.number();
   out.process = {random.coin(), random.texts(), random.texts(), random.texts(), {}};
   for (std::uint64_t i = random.below(3); i > 0; --i) {
     out.process.workers.push_back({random.text(), random.text(), random.texts(), random.texts()});

@@ -141,6 +141,10 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
   remark_tokens(pass, run);
   remark_prompt(pass);
   remark_clocks(pass, raw);
+  if (raw.repeats > 0) {
+    pass.remarks.push_back(
+        fmt::format("measured again {} times: the engine lost its last lines", raw.repeats));
+  }
   if (raw.exit_code != 0) {
     pass.remarks.push_back(fmt::format("the engine exited with {}", raw.exit_code));
   }

@@ -133,6 +133,12 @@ std::string_view signal_hint(int exit_code) {
 
 }  // namespace
 
+bool log_may_be_cut(int exit_code, std::string_view log) {
+  constexpr int kSignalBase = 128;
+  if (exit_code == 0) return log.find("eval time") == std::string_view::npos;
+  return exit_code < kSignalBase && !telling_line(log).telling;
+}
+
 Error failure_of(std::string_view program, int exit_code, std::string_view log) {
   // A crash's last words are longer than a terminal line wants; the whole log is kept by
   // --keep-logs.

@@ -135,5 +135,14 @@ TEST(Failure, NamesTheTellingLineAndAWayOut) {
   }
 }
 
+TEST(Failure, ALogWithoutItsEndIsSeen) {
+  const char* whole = "common_perf_print: prompt eval time = 1.00 ms / 7 tokens\n";
+  EXPECT_FALSE(log_may_be_cut(0, whole));
+  EXPECT_TRUE(log_may_be_cut(0, "sched_reserve: graph splits = 2\n"));
+  EXPECT_FALSE(log_may_be_cut(1, "E x: prompt is too long (7 tokens, max 4)\n"));
+  EXPECT_TRUE(log_may_be_cut(1, "I x: warming up the model\n"));
+  EXPECT_FALSE(log_may_be_cut(137, ""));  // killed: no second try
+}
+
 }  // namespace
 }  // namespace picchio::llama_cpp
