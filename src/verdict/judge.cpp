@@ -36,6 +36,12 @@ std::string label(const DeviceAccount& device) {
   return fit(plain(device.description.empty() ? device.name : device.description), 40);
 }
 
+// "llvmpipe (LLVM 22.1.8, 256 bits)": the WHY line has the whole name.
+std::string short_label(const DeviceAccount& device) {
+  const std::string whole = label(device);
+  return whole.substr(0, whole.find(" ("));
+}
+
 std::string share_of(const Placement& placement, const DeviceAccount& device) {
   std::int64_t all = 0;
   for (const DeviceAccount& other : placement.devices) all += other.weights_bytes.value_or(0);
@@ -114,7 +120,7 @@ std::optional<Finding> remote_cpu(const Hearing& h) {
   const DeviceAccount* worker = biggest(h.run.placement, DeviceKind::remote);
   if (h.run.placement.shape != Shape::cpu || worker == nullptr) return std::nullopt;
   return Finding{State::silent_cpu_fallback,
-                 fmt::format("The remote worker that holds {} of the weights computes on its CPU.",
+                 fmt::format("Remote {} is a CPU. It holds {} of the weights.", label(*worker),
                              share_of(h.run.placement, *worker))};
 }
 
@@ -122,8 +128,8 @@ std::optional<Finding> software_device(const Hearing& h) {
   if (h.run.placement.shape != Shape::software_device) return std::nullopt;
   const DeviceAccount* device = biggest(h.run.placement, DeviceKind::software);
   return Finding{State::silent_cpu_fallback,
-                 fmt::format("{} is no GPU: this machine's CPU did the work.",
-                             device == nullptr ? "Its device" : label(*device))};
+                 fmt::format("{} is a CPU, not a GPU. This machine's processor did the work.",
+                             device == nullptr ? "Its device" : short_label(*device))};
 }
 
 std::optional<Finding> host_too_fast(const Hearing& h) {

@@ -143,7 +143,7 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
   remark_clocks(pass, raw);
   if (raw.repeats > 0) {
     pass.remarks.push_back(
-        fmt::format("measured again {} times: the engine lost its last lines", raw.repeats));
+        fmt::format("measured {} times, since the engine lost its last lines", raw.repeats + 1));
   }
   if (raw.exit_code != 0) {
     pass.remarks.push_back(fmt::format("the engine exited with {}", raw.exit_code));
