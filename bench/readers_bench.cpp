@@ -1,11 +1,11 @@
 // How fast the readers are: MB/s of engine log, and time for a model header.
+#include "engines/log_reader.h"
+
 #include <benchmark/benchmark.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
-
-#include "engines/log_reader.h"
 
 namespace picchio {
 namespace {

@@ -149,7 +149,8 @@ struct EngineTimings {
   std::optional<double> eval_ms;
   std::optional<std::int64_t> eval_runs;  // generated tokens less the first in the CLI
   std::optional<double> total_ms;
-  std::optional<double> prefill_tokens_per_second;  // as printed; recomputed where ms and count contradict it
+  std::optional<double>
+      prefill_tokens_per_second;  // as printed; recomputed where ms and count contradict it
   std::optional<double> decode_tokens_per_second;
   int line = 0;
 };
