@@ -20,7 +20,7 @@ TEST(LogEvents, EveryCauseHasItsLine) {
   struct Case {
     std::string line;
     LogEventKind kind;
-    std::string_view subject = "";
+    std::string_view subject = {};  // NOLINT(readability-redundant-member-init): for GCC
   };
   using enum LogEventKind;
   const Case cases[] = {
@@ -159,7 +159,7 @@ TEST(LogEvents, PlansAreNumbersNotPlacements) {
     std::optional<int> requested;
     std::optional<int> model;
     std::optional<int> offload;
-    std::string_view library = "";
+    std::string_view library = {};  // NOLINT(readability-redundant-member-init): for GCC
   };
   const Case cases[] = {
       {slog("msg=offload library=cuda layers.requested=-1 layers.model=33 layers.offload=31 "

@@ -62,7 +62,7 @@ Span read_span(std::string_view rest) {
 // ms for a prompt); one that its own time and count contradict gives way to them.
 std::optional<double> settled_rate(const Span& span) {
   const auto computed = rate_of(span.ms, span.count);
-  if (!computed || !span.rate) return computed ? computed : span.rate;
+  if (!computed || !span.rate || !span.ms) return computed ? computed : span.rate;
   constexpr double kRoundingMs = 0.005;
   constexpr double kRoundingRate = 0.0051;
   const double slack = *computed * kRoundingMs / *span.ms + kRoundingRate;
