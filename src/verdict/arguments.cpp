@@ -110,7 +110,9 @@ void apply_switch(PlacementSettings& out, std::string_view name) {
 void apply_environment(PlacementSettings& out,
                        const std::map<std::string, std::string>& environment) {
   for (const auto& [name, value] : environment) {
-    const Setting setting{value, name + "=" + value, true};
+    std::string shown = name;
+    shown.append("=").append(value);
+    const Setting setting{value, shown, true};
     for (const Variable& variable : kVariables) {
       if (variable.name == name && !value.empty()) out.*variable.slot = setting;
     }

@@ -17,8 +17,8 @@ struct CauseEvidence {
   const Placement& placement;
   const Run* run = nullptr;
   const Load* load = nullptr;  // the main one; null: none
-  PlacementSettings settings = {};
-  std::vector<HidingVariable> hiding = {};
+  PlacementSettings settings;
+  std::vector<HidingVariable> hiding;
   bool nothing_on_gpu = false;  // the main model computes on a CPU, whatever the engine calls it
   bool some_on_gpu = false;     // a hardware GPU holds weights
 

@@ -83,7 +83,12 @@ Cause cause(std::string_view id, std::string_view why, std::string_view fix) {
 }
 
 CauseEvidence cause_evidence(const EngineLog& log, const Placement& placement, const Run* run) {
-  CauseEvidence out{.log = log, .placement = placement, .run = run, .load = main_load(log)};
+  CauseEvidence out{.log = log,
+                    .placement = placement,
+                    .run = run,
+                    .load = main_load(log),
+                    .settings = {},
+                    .hiding = {}};
   if (run != nullptr) {
     const bool recorded = !run->raw.passes.empty() && !run->raw.passes.front().argv.empty();
     out.settings = placement_settings(recorded ? run->raw.passes.front().argv : run->raw.user_args,

@@ -45,7 +45,7 @@ std::string loader_text(std::string_view text) {
   const std::size_t colon = rest.find(": ");
   const std::string_view path = rest.substr(0, colon);
   const std::size_t slash = path.find_last_of("/\\");
-  const std::string file(slash == std::string_view::npos ? path : path.substr(slash + 1));
+  std::string file(slash == std::string_view::npos ? path : path.substr(slash + 1));
   if (colon == std::string_view::npos) return file;
   std::string_view reason = rest.substr(colon + 2);
   return fmt::format("{}: {}", file, reason.substr(0, reason.find(": cannot open")));

@@ -170,7 +170,7 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
     if (!e.nothing_on_gpu || failed == nullptr || failed->subject != "plan") return std::nullopt;
     return cause("vram_too_small", "the front end found no room for a layer", kSmaller);
   }
-  const LayerClaim& claim = *e.load->claim;
+  const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
   const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
   const bool free_choice = !e.settings.gpu_layers || !parse_int(e.settings.gpu_layers->value);
   if (e.log.fit && !e.log.fit->rows.empty() && free_choice) {
@@ -211,7 +211,7 @@ std::optional<Cause> ngl_too_low(const CauseEvidence& e) {
   if (!e.claims_some() || chooses_itself(e)) return std::nullopt;
   // With arguments known, only those can have asked; the flag has its own row.
   if (e.run != nullptr && !e.settings.gpu_layers) return std::nullopt;
-  const LayerClaim& claim = *e.load->claim;
+  const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
   return cause(
       "ngl_too_low",
       fmt::format("only {} of {} layers were asked for or allowed", claim.on_gpu, claim.total),
@@ -288,7 +288,8 @@ std::optional<Cause> vram_overcommit(const CauseEvidence& e) {
     return cause(kId, "more device memory in use than its working set", kSmaller);
   }
   if (const MemoryRow* row = overbooked_row(*e.load)) {
-    return cause(kId, fmt::format("{} is overbooked by {} MiB", row->name, -*row->free_mib),
+    return cause(kId,
+                 fmt::format("{} is overbooked by {} MiB", row->name, -row->free_mib.value_or(0)),
                  kSmaller);
   }
   if (const std::optional<double> share = fullest(e); share && *share > 1) {

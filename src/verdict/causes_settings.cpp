@@ -141,11 +141,11 @@ std::optional<Cause> kv_offload_flag(const CauseEvidence& e) {
 std::optional<Cause> ngl_flag_too_low(const CauseEvidence& e) {
   const std::optional<Setting>& layers = e.settings.gpu_layers;
   if (!layers || !e.claims_some()) return std::nullopt;
-  const std::optional<std::int64_t> asked = parse_int(layers->value);
-  if (!asked || *asked <= 0 || *asked >= e.load->claim->total) return std::nullopt;
+  const int total = e.load->claim.value_or(LayerClaim{}).total;
+  const std::int64_t asked = parse_int(layers->value).value_or(0);
+  if (asked <= 0 || asked >= total) return std::nullopt;
   return cause("ngl_too_low",
-               fmt::format("{} asks for fewer than the model's {} layers", layers->shown,
-                           e.load->claim->total),
+               fmt::format("{} asks for fewer than the model's {} layers", layers->shown, total),
                layers->from_environment ? "unset LLAMA_ARG_N_GPU_LAYERS"
                                         : "drop the flag, or ask for all layers: -ngl 99");
 }
@@ -158,8 +158,8 @@ std::optional<Cause> visible_devices_mask(const CauseEvidence& e) {
                  "unset the variable and start the engine again");
   }
   for (const HidingVariable& variable : e.hiding) {
-    const bool seen = device_went_missing(e);
-    if (!seen && !(variable.hides_all && !e.hardware_listed())) continue;
+    const bool all_hidden = variable.hides_all && !e.hardware_listed();
+    if (!all_hidden && !device_went_missing(e)) continue;
     return cause("visible_devices_mask",
                  "devices are hidden by " + variable.name + "=" + variable.value,
                  "unset " + variable.name);

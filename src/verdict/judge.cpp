@@ -23,9 +23,12 @@ constexpr std::int64_t kBeyondCaches = 1024LL * 1024 * 1024;
 
 const DeviceAccount* biggest(const Placement& placement, DeviceKind kind) {
   const DeviceAccount* found = nullptr;
+  std::int64_t most = 0;
   for (const DeviceAccount& device : placement.devices) {
-    if (device.kind != kind || device.weights_bytes.value_or(0) <= 0) continue;
-    if (found == nullptr || *device.weights_bytes > *found->weights_bytes) found = &device;
+    const std::int64_t bytes = device.weights_bytes.value_or(0);
+    if (device.kind != kind || bytes <= most) continue;
+    found = &device;
+    most = bytes;
   }
   return found;
 }

@@ -172,15 +172,17 @@ void compare_prompts(std::vector<Pass>& passes) {
 }
 
 void compare_first(std::vector<Pass>& passes) {
-  if (passes.size() < 2 || !passes.front().lanes.prefill) return;
+  if (passes.size() < 2) return;
+  const std::optional<double> cold = passes.front().lanes.prefill;
+  if (!cold) return;
   std::vector<double> warm;
   for (std::size_t i = 1; i < passes.size(); ++i) {
-    if (passes[i].lanes.prefill) warm.push_back(*passes[i].lanes.prefill);
+    if (const std::optional<double> rate = passes[i].lanes.prefill) warm.push_back(*rate);
   }
   if (warm.empty()) return;
   Lanes& first = passes.front().lanes;
   const double middle = median_of(std::move(warm));
-  const double times = std::max(*first.prefill / middle, middle / *first.prefill);
+  const double times = std::max(*cold / middle, middle / *cold);
   if (times < kOffSiblings || !first.prefill_abstain.empty()) return;
   first.prefill_abstain = fmt::format("{:.0f} times off the other passes", times);
   passes.front().remarks.push_back("prefill " + first.prefill_abstain);
@@ -192,9 +194,10 @@ LaneSummary summary_of(const std::vector<Pass>& passes, std::optional<double> La
   std::vector<double> values;
   for (std::size_t i = 1; i < passes.size(); ++i) {
     const Lanes& lanes = passes[i].lanes;
-    if (!(lanes.*rate)) continue;
+    const std::optional<double> value = lanes.*rate;
+    if (!value) continue;
     if ((lanes.*abstain).empty()) {
-      values.push_back(*(lanes.*rate));
+      values.push_back(*value);
     } else if (out.abstain.empty()) {
       out.abstain = lanes.*abstain;
     }
@@ -230,21 +233,23 @@ std::string disagreement_of(const std::vector<Pass>& passes, const Placement& fi
 
 }  // namespace
 
-bool arrivals_tell(const RawPass& raw, std::int64_t tokens) {
-  if (!raw.first_token || !raw.last_token || *raw.last_token <= *raw.first_token) return false;
+Micros arrival_span(const RawPass& raw, std::int64_t tokens) {
+  if (!raw.first_token || !raw.last_token) return {};
   // Half as many pieces as tokens: then the first and the last are within two tokens of the truth.
-  return raw.stdout_reads >= 16 && raw.stdout_reads * 2 >= tokens;
+  if (raw.stdout_reads < 16 || raw.stdout_reads * 2 < tokens) return {};
+  return std::max(Micros{}, *raw.last_token - *raw.first_token);
 }
 
 std::optional<double> arrival_rate(const RawPass& raw, const EngineTimings& timings) {
   if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
-  if (!arrivals_tell(raw, *timings.eval_runs + 1)) return std::nullopt;
-  return static_cast<double>(*timings.eval_runs) / seconds(*raw.last_token - *raw.first_token);
+  const Micros span = arrival_span(raw, *timings.eval_runs + 1);
+  if (span <= Micros{}) return std::nullopt;
+  return static_cast<double>(*timings.eval_runs) / seconds(span);
 }
 
 Windows windows_of(const RawPass& raw, const EngineTimings& timings) {
   Windows out;
-  if (arrivals_tell(raw, generated_tokens(timings).value_or(0))) {
+  if (arrival_span(raw, generated_tokens(timings).value_or(0)) > Micros{}) {
     out.decode_begin = raw.first_token;
     out.decode_end = raw.last_token;
   } else if (timings.line > 0 && static_cast<std::size_t>(timings.line) <= raw.line_stamps.size() &&

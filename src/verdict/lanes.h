@@ -26,8 +26,9 @@ struct Windows {
 /// last token, and the engine's own milliseconds.
 [[nodiscard]] Windows windows_of(const RawPass& raw, const EngineTimings& timings);
 
-/// Whether the arrival times of the text mean anything for `tokens` generated tokens.
-[[nodiscard]] bool arrivals_tell(const RawPass& raw, std::int64_t tokens);
+/// From the first to the last piece of text; zero where the arrival times mean nothing for `tokens`
+/// generated tokens.
+[[nodiscard]] Micros arrival_span(const RawPass& raw, std::int64_t tokens);
 
 /// Decode rate by the arrival of first and last token; absent where arrivals do not tell.
 [[nodiscard]] std::optional<double> arrival_rate(const RawPass& raw, const EngineTimings& timings);

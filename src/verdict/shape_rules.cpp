@@ -11,7 +11,7 @@
 namespace picchio {
 namespace {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kMiB = std::int64_t{1024} * 1024;
 
 // Full offloads without a header: the input embedding was 2 to 18 % of the bytes in the logs seen,
 // the smallest forced share that looked alike 23 %.
@@ -149,7 +149,7 @@ std::optional<Decision> overridden(const Account& a) {
 
 std::optional<Decision> claims_less(const Account& a) {
   if (!a.partial_claim) return std::nullopt;
-  const LayerClaim& claim = *a.load.claim;
+  const LayerClaim claim = a.load.claim.value_or(LayerClaim{});
   if (a.weights.host == 0) {
     return Decision{Shape::partial,
                     fmt::format("{} of {} layers on the GPU", claim.on_gpu, claim.total)};
@@ -192,7 +192,7 @@ std::optional<Decision> bouncing(const Account& a) {
   return Decision{Shape::partial,
                   fmt::format("{} graph splits per token: work changes between GPU and "
                               "CPU in the layers",
-                              decode_splits(*a.load.splits))};
+                              decode_splits(a.load.splits.value_or(GraphSplits{})))};
 }
 
 std::optional<Decision> remote_unseen(const Account& a) {
@@ -248,7 +248,7 @@ std::optional<Decision> full_by_header(const Account& a) {
 
 std::optional<Decision> unclaimed(const Account& a) {
   if (a.full_claim || a.layers_all) return std::nullopt;
-  const double limit = a.schedule == SplitShape::usual && !a.load.splits->decode
+  const double limit = a.schedule == SplitShape::usual && a.load.splits && !a.load.splits->decode
                            ? kEmbeddingShare
                            : kEmbeddingShareNoClaim;
   const bool embedding =

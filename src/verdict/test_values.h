@@ -9,7 +9,7 @@
 
 namespace picchio::test {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kMiB = std::int64_t{1024} * 1024;
 
 inline std::int64_t mib(double value) { return static_cast<std::int64_t>(value * kMiB); }
 

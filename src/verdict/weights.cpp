@@ -9,7 +9,7 @@
 namespace picchio {
 namespace {
 
-constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kMiB = std::int64_t{1024} * 1024;
 // Buffer lines have two digits after the point of a MiB.
 constexpr std::int64_t kLineRounding = kMiB / 100;
 

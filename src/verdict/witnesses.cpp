@@ -377,7 +377,7 @@ std::optional<ClockGap> clock_gap(const Run& run) {
     const RawPass& raw = run.raw.passes[i];
     const std::optional<double> engine = run.passes[i].lanes.decode;
     const std::optional<double> arrived = arrival_rate(raw, run.passes[i].timings);
-    if (!engine || !arrived || *raw.last_token - *raw.first_token < kLongEnough) continue;
+    if (!engine || !arrived || arrival_span(raw, 0) < kLongEnough) continue;
     if (*arrived < *engine / 2 || *arrived > *engine * 2) return ClockGap{*engine, *arrived};
   }
   return std::nullopt;
