@@ -202,5 +202,36 @@ TEST(Corpus, RunsKeptByTheEstablishedToolReplay) {
   }
 }
 
+// The MiB that the last load's buffer lines give `prefix`ed buffers, added up without the reader.
+double printed_mib(std::string_view log, std::string_view prefix) {
+  log.remove_prefix(log.rfind("loading model tensors"));
+  double sum = 0;
+  for (const std::string_view line : split_lines(log)) {
+    const auto size = between(line, "model buffer size =", "MiB");
+    const auto name = between(line, "load_tensors:", "model buffer size");
+    if (size && name && trim(*name).starts_with(prefix)) sum += parse_double(*size).value_or(0);
+  }
+  return sum;
+}
+
+TEST(Examples, BytesOfEachDeviceAreThoseOfTheBufferLines) {
+  const fs::path folder = fs::path(PICCHIO_SOURCE_DIR) / "examples/raw";
+  int devices = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    Result<RawRun> raw = kept::read_run(entry.path().string());
+    ASSERT_TRUE(raw) << raw.error().message;
+    const std::string log = raw->passes.front().log;
+    const Judged judged = judge_recorded(*std::move(raw));
+    for (const DeviceAccount& device : judged.run.placement.devices) {
+      if (!device.weights_bytes) continue;
+      ++devices;
+      const double mib = static_cast<double>(*device.weights_bytes) / (1024 * 1024);
+      EXPECT_NEAR(mib, printed_mib(log, device.name), 0.1) << entry.path() << " " << device.name;
+    }
+    EXPECT_NE(judged.verdict.state, State::healthy) << entry.path();
+  }
+  EXPECT_GE(devices, 10);
+}
+
 }  // namespace
 }  // namespace picchio
