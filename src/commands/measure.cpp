@@ -4,6 +4,7 @@
 #include "engines/llama_cpp/failure.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
+#include "engines/log_reader.h"
 #include "machine/inventory.h"
 #include "machine/process_facts.h"
 #include "os/file.h"
@@ -269,7 +270,18 @@ class PassRunner {
   bool says_rates_ = false;  // some pass of this run had rates
 };
 
-std::string summary_of(const RawPass& pass) { return fmt::format("{:.1f} s", seconds(pass.wall)); }
+std::string summary_of(const RawPass& pass) {
+  const EngineLog log = read_engine_log(pass.log);
+  const EngineTimings timings = log.timings.empty() ? EngineTimings{} : log.timings.back();
+  std::string out;
+  if (timings.prefill_tokens_per_second) {
+    out += fmt::format("prefill {:.1f}, ", *timings.prefill_tokens_per_second);
+  }
+  if (timings.decode_tokens_per_second) {
+    out += fmt::format("decode {:.1f} tok/s, ", *timings.decode_tokens_per_second);
+  }
+  return out + fmt::format("{:.1f} s in all", seconds(pass.wall));
+}
 
 }  // namespace
 

@@ -127,6 +127,7 @@ Json pass_json(const Run& run, std::size_t index) {
   out["decode_cpu_cores"] = value_or_null(pass.cpu.decode_cores);
   out["cached_fraction"] = raw == nullptr ? Json(nullptr) : value_or_null(raw->cached_fraction);
   out["cache_dropped"] = raw == nullptr ? Json(nullptr) : Json(raw->cache_dropped);
+  out["repeats"] = raw == nullptr ? Json(nullptr) : Json(raw->repeats);
   out["exit_code"] = raw == nullptr ? Json(nullptr) : Json(raw->exit_code);
   out["remarks"] = pass.remarks;
   return out;
