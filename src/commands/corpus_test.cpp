@@ -70,7 +70,6 @@ TEST(Corpus, CasesArePlacedByTheirTruthAndNoCpuRunIsCalledGpu) {
     if (same_place(truth, said)) {
       ++right;
     } else {
-      RecordProperty(c.name, said + " instead of " + truth);
       std::printf("  %s: %s instead of %s: %s\n", c.name.c_str(), said.c_str(), truth.c_str(),
                   c.placement.reason.c_str());
     }
@@ -82,35 +81,38 @@ TEST(Corpus, CasesArePlacedByTheirTruthAndNoCpuRunIsCalledGpu) {
   EXPECT_GE(right * 51, static_cast<int>(all.size()) * 48) << right << " of " << all.size();
 }
 
+struct Compared {
+  std::string name;
+  std::string said;
+  bool right = false;
+};
+
+std::vector<Compared> compare(const Case& c) {
+  const Placement& p = c.placement;
+  const json layers =
+      p.layers_total ? json::array({p.layers_on_gpu.value_or(0), *p.layers_total}) : json();
+  const json kv = p.kv_on ? json(std::string(name_of(*p.kv_on))) : json();
+  const std::string cause = c.verdict.cause ? c.verdict.cause->id : "none";
+  const json& fraction = c.truth["weights_on_gpu_fraction"];
+  const auto& said = p.weights_on_gpu_fraction;
+  const bool fraction_right = fraction.is_null()
+                                  ? !said.has_value()
+                                  : said && std::abs(*said - fraction.get<double>()) < 0.01;
+  return {{"layers", layers.dump(), layers == c.truth["layers"]},
+          {"fraction", said ? std::to_string(*said) : "null", fraction_right},
+          {"kv_on", kv.dump(), kv == c.truth["kv_on"]},
+          {"cause", cause, c.truth["cause"].get<std::string>().starts_with(cause)}};
+}
+
 TEST(Corpus, CasesCarryLayersFractionKvAndCause) {
   const std::vector<Case> all = cases();
   if (all.empty()) GTEST_SKIP() << "no recorded cases at " << kCorpus;
   std::map<std::string, int> right;
   for (const Case& c : all) {
-    const auto layers =
-        c.placement.layers_total
-            ? json::array({c.placement.layers_on_gpu.value_or(0), *c.placement.layers_total})
-            : json();
-    const auto kv = c.placement.kv_on ? json(std::string(name_of(*c.placement.kv_on))) : json();
-    const std::string cause = c.verdict.cause ? c.verdict.cause->id : "none";
-    const json& fraction = c.truth["weights_on_gpu_fraction"];
-    const auto& said = c.placement.weights_on_gpu_fraction;
-    const bool fraction_right = fraction.is_null()
-                                    ? !said.has_value()
-                                    : said && std::abs(*said - fraction.get<double>()) < 0.01;
-    const std::string true_cause = c.truth["cause"];
-    const std::map<std::string, bool> facts = {{"layers", layers == c.truth["layers"]},
-                                               {"fraction", fraction_right},
-                                               {"kv_on", kv == c.truth["kv_on"]},
-                                               {"cause", true_cause.starts_with(cause)}};
-    for (const auto& [name, ok] : facts) {
+    for (const auto& [name, said, ok] : compare(c)) {
       right[name] += ok ? 1 : 0;
       if (!ok) {
-        std::printf("  %s: %s: said %s\n", c.name.c_str(), name.c_str(),
-                    name == "layers"     ? layers.dump().c_str()
-                    : name == "kv_on"    ? kv.dump().c_str()
-                    : name == "fraction" ? std::to_string(said.value_or(-1)).c_str()
-                                         : cause.c_str());
+        std::printf("  %s: %s: said %s\n", c.name.c_str(), name.c_str(), said.c_str());
       }
     }
   }

@@ -27,7 +27,7 @@ std::optional<fs::path> examples_folder() {
   if (!self) return std::nullopt;
   const fs::path program = fs::path(*self).parent_path();
   std::error_code ignored;
-  const fs::path installed = program.parent_path() / "share/picchio/examples";
+  fs::path installed = program.parent_path() / "share/picchio/examples";
   if (fs::is_directory(installed / "raw", ignored)) return installed;
   for (fs::path folder = program; folder.has_relative_path(); folder = folder.parent_path()) {
     if (fs::is_directory(folder / "examples/raw", ignored)) return folder / "examples";

@@ -54,7 +54,7 @@ struct Verdict {
   State state = State::no_placement_evidence;
   std::string rule;            // name of the rule that fired
   std::string sentence;        // one or two sentences for the block
-  std::optional<Cause> cause;  // of a degraded verdict; absent: unknown
+  std::optional<Cause> cause;  // absent: unknown, or nothing to explain
   std::vector<Testimony> testimonies;
 };
 

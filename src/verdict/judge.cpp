@@ -369,8 +369,12 @@ Verdict decide(const Hearing& hearing) {
     break;
   }
   // Also of a healthy run (its memory may be overbooked) and of a log that tells nothing (why it
-  // does not); a CPU-only machine needs no excuse.
-  if (verdict.state != State::cpu_only_machine && !hearing.run.passes.empty()) {
+  // does not); a CPU-only machine needs no excuse, and of witnesses who disagree neither is
+  // explained.
+  const bool explained = verdict.state != State::cpu_only_machine &&
+                         verdict.state != State::conflicting_evidence &&
+                         verdict.state != State::no_timing_evidence;
+  if (explained && !hearing.run.passes.empty()) {
     Placement judged = hearing.run.placement;
     // Another witness than the bytes may have proven it; the causes of a CPU run are to be asked.
     if (ran_on_cpu(hearing)) judged.shape = Shape::cpu;

@@ -5,6 +5,7 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
+#include <ranges>
 
 namespace picchio::llama_cpp {
 namespace {
@@ -89,8 +90,8 @@ Finding telling_line(std::string_view log) {
     }
   }
   // llama.cpp logs from a thread of its own and can exit before the last, telling line is out.
-  for (auto it = lines.rbegin(); it != lines.rend(); ++it) {
-    std::string last = plain(without_log_prefix(*it));
+  for (const std::string_view line : lines | std::views::reverse) {
+    std::string last = plain(without_log_prefix(line));
     if (!last.empty()) return {std::move(last), "", false};
   }
   return {};

@@ -76,10 +76,9 @@ std::optional<std::int64_t> context_of(const std::vector<std::string>& user_args
     std::string_view argument = user_args[i];
     if (argument == "-c" || argument == "--ctx-size") {
       if (i + 1 < user_args.size()) out = parse_int(user_args[i + 1]);
-    } else if (take_prefix(argument, "--ctx-size=")) {
-      out = parse_int(argument);
-    } else if (take_prefix(argument, "-c") && parse_int(argument)) {
-      out = parse_int(argument);
+    } else if (take_prefix(argument, "--ctx-size=") || take_prefix(argument, "-c")) {
+      // "-ctk", "-cmoe" and their like begin with -c, too.
+      if (const auto tokens = parse_int(argument)) out = tokens;
     }
   }
   return out;
