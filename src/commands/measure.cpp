@@ -22,8 +22,10 @@ namespace {
 
 // A full run of mp1 writes about a thousand lines; a chat that never ends fills this in minutes.
 constexpr std::int64_t kMostOutputBytes = std::int64_t{32} << 20;
-// Often enough for the phases of a pass of a second; one look at /proc costs some 50 microseconds.
-constexpr Micros kTick{100'000};
+// The phases' ends have samples of their own; between them a look at /proc is only a step of a
+// straight line, and on a machine whose cores are all computing each look takes time from the
+// engine.
+constexpr Micros kTick{250'000};
 
 // Everything that is watched about one running pass. Lives as long as run_captured.
 class PassWatch {
