@@ -5,8 +5,8 @@ engine's rates suffer from being watched.
 usage: engine_run.py PICCHIO MODEL.gguf [--bin LLAMA_COMPLETION] [--bench LLAMA_BENCH] [--pairs N]
                      [--threads N]
 
-Each pair runs one pass under picchio and the very same command alone, in alternating order; the figure
-is the median of the pair ratios, since machines drift. Needs a model large enough for a pass of seconds.
+Each pair runs one pass under picchio and the very same command alone, in alternating order, and
+llama-bench where there is one; the figure is the median of the pair ratios, since machines drift. Needs a model large enough for a pass of seconds.
 """
 import argparse
 import json
@@ -20,6 +20,12 @@ import subprocess
 import tempfile
 import time
 
+LANES = ("prefill", "decode")
+# What llama-bench does otherwise than a completion.
+DIFFERENCES = {
+    "prefill": "llama-bench feeds random tokens into a context that was warmed up with the same shape",
+    "decode": "llama-bench's decode has no sampler chain and no detokenizer",
+}
 PERF = re.compile(r"(prompt eval|\beval) time =\s*([\d.]+) ms /\s*(\d+) (?:tokens|runs)")
 
 
@@ -89,56 +95,63 @@ def alone(argv):
     raise SystemExit("the engine alone printed no rates")
 
 
-def disturbance(args):
-    ratios = {"prefill": [], "decode": []}
-    seen = {"prefill": [], "decode": []}
+def llama_bench(args, prompt=750, generate=128):
+    """llama-bench's own rates; decode at the depth where picchio's decode happens: behind the prompt."""
+    found = {}
+    for lane, shape in (("prefill", ["-p", str(prompt), "-n", "0"]),
+                        ("decode", ["-p", "0", "-n", str(generate), "-d", str(prompt)])):
+        threads = ["-t", str(args.threads)] if args.threads else []
+        done = subprocess.run([args.bench, "-m", args.model, *threads, *shape, "-r", "1", "-o", "json"],
+                              capture_output=True, text=True, check=True)
+        found[lane] = json.loads(done.stdout)[0]["avg_ts"]
+    return found
+
+
+def measure(args):
+    """Rounds of the three in rotating order; rates by contestant and lane, and picchio's own CPU."""
+    seen = {who: {lane: [] for lane in LANES} for who in ("picchio", "alone", "llama-bench")}
     own = []
     argv, _, _ = watched(args)  # warm-up, and the command
-    for pair in range(args.pairs):
-        if pair % 2:
-            bare = alone(argv)
-            argv, under, cost = watched(args)
-        else:
-            argv, under, cost = watched(args)
-            bare = alone(argv)
-        if cost is not None:
-            own.append(cost)
-        for lane, values in ratios.items():
-            values.append(under[lane] / bare[lane])
-            seen[lane].append(under[lane])
-    for lane, values in ratios.items():
+    for number in range(args.pairs):
+        order = ["picchio", "alone"] if number % 2 else ["alone", "picchio"]
+        if args.bench:
+            order.insert(number % 3, "llama-bench")
+        for who in order:
+            if who == "picchio":
+                argv, found, cost = watched(args)
+                if cost is not None:
+                    own.append(cost)
+            else:
+                found = alone(argv) if who == "alone" else llama_bench(args)
+            for lane in LANES:
+                seen[who][lane].append(found[lane])
+    return seen, own
+
+
+def ratios(seen, over, under, lane):
+    return [a / b for a, b in zip(seen[over][lane], seen[under][lane])]
+
+
+def report(args, seen, own):
+    for lane in LANES:
+        values = ratios(seen, "picchio", "alone", lane)
         print(f"{lane}: under picchio / alone, median of {len(values)} pairs "
               f"{statistics.median(values):.4f} (range {min(values):.3f} to {max(values):.3f}), "
-              f"median rate {statistics.median(seen[lane]):.1f} tok/s")
+              f"median rate {statistics.median(seen['picchio'][lane]):.1f} tok/s")
     print(f"picchio's own CPU: median {100 * statistics.median(own):.2f}% of one core, "
           f"worst {100 * max(own):.2f}%")
-    return {lane: statistics.median(values) for lane, values in seen.items()}
-
-
-def against_llama_bench(args, rate, prompt=750, generate=128):
-    bench = args.bench or shutil.which("llama-bench")
-    if not bench:
+    if not args.bench:
         print("llama-bench: not found, no comparison")
         return
-    threads = ["-t", str(args.threads)] if args.threads else []
-    # Decode at the depth where picchio's decode happens: behind the prompt.
-    done = subprocess.run([bench, "-m", args.model, *threads, "-p", str(prompt), "-n", "0", "-r", "5", "-o",
-                           "json"],
-                          capture_output=True, text=True, check=True)
-    prefill = json.loads(done.stdout)[0]["avg_ts"]
-    done = subprocess.run([bench, "-m", args.model, *threads, "-p", "0", "-n", str(generate), "-d", str(prompt),
-                           "-r", "5", "-o", "json"], capture_output=True, text=True, check=True)
-    decode = json.loads(done.stdout)[0]["avg_ts"]
-    reasons = {
-        "prefill": "llama-bench feeds random tokens after a warm-up of the same shape and computes no "
-                   "sampling; its context is just long enough",
-        "decode": "picchio's decode includes sampling with the default chain and the detokenizer; "
-                  "llama-bench's does not",
-    }
-    for lane, theirs in (("prefill", prefill), ("decode", decode)):
-        ratio = rate[lane] / theirs
-        line = f"{lane}: picchio / llama-bench (prompt {prompt}, depth {prompt}) {ratio:.3f}"
-        print(line + (f"; {reasons[lane]}" if abs(ratio - 1) > 0.05 else ""))
+    for lane in LANES:
+        ratio = statistics.median(ratios(seen, "picchio", "llama-bench", lane))
+        line = f"{lane}: picchio / llama-bench (same prompt length and depth) {ratio:.3f}"
+        if abs(ratio - 1) > 0.05:
+            # Whose difference it is can be measured; picchio's is the first line above.
+            engines = statistics.median(ratios(seen, "alone", "llama-bench", lane))
+            line += (f"; the engine's two programs differ by themselves: the same command without picchio "
+                     f"/ llama-bench is {engines:.3f} ({DIFFERENCES[lane]})")
+        print(line)
 
 
 def main():
@@ -146,15 +159,15 @@ def main():
     parser.add_argument("picchio")
     parser.add_argument("model")
     parser.add_argument("--bin")
-    parser.add_argument("--bench")
+    parser.add_argument("--bench", default=shutil.which("llama-bench"))
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--threads", type=int, help="of the engine; default: its own, every core")
     args = parser.parse_args()
     startup(args.picchio)
     with tempfile.TemporaryDirectory() as cache:
         args.cache = cache
-        rate = disturbance(args)
-    against_llama_bench(args, rate)
+        seen, own = measure(args)
+    report(args, seen, own)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+#include "evidence/card.h"
+
+#include "base/text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace picchio {
+namespace {
+
+bool is_label_character(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "Q4_K_M", "IQ2_XXS", "BF16", "MXFP4": the shapes that labels have.
+bool is_label(std::string_view word) {
+  for (std::string_view exact : {"F16", "BF16", "F32", "FP16", "FP32"}) {
+    if (word == exact) return true;
+  }
+  for (std::string_view head : {"MXFP4", "NVFP4"}) {
+    if (word.starts_with(head)) return true;
+  }
+  for (std::string_view head : {"IQ", "TQ", "Q"}) {
+    std::string_view rest = word;
+    if (!take_prefix(rest, head)) continue;
+    return rest.size() >= 2 && is_digit(rest[0]) && rest[1] == '_';
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view name_of(CardKind kind) {
+  switch (kind) {
+    case CardKind::model:
+      return "model";
+    case CardKind::adapter:
+      return "LoRA adapter";
+    case CardKind::projector:
+      return "multimodal projector";
+    case CardKind::importance_matrix:
+      return "importance matrix";
+    case CardKind::other:
+      return "other";
+  }
+  return "other";
+}
+
+std::string_view name_of(TensorPart part) {
+  switch (part) {
+    case TensorPart::embedding:
+      return "embedding";
+    case TensorPart::attention:
+      return "attention";
+    case TensorPart::recurrent:
+      return "recurrent";
+    case TensorPart::ffn:
+      return "ffn";
+    case TensorPart::experts:
+      return "experts";
+    case TensorPart::shared_experts:
+      return "shared experts";
+    case TensorPart::router:
+      return "router";
+    case TensorPart::norm:
+      return "norm";
+    case TensorPart::output:
+      return "output";
+    case TensorPart::next_token:
+      return "next-token head";
+    case TensorPart::vision:
+      return "vision";
+    case TensorPart::adapter:
+      return "adapter";
+    case TensorPart::other:
+      return "other";
+  }
+  return "other";
+}
+
+std::optional<double> bits_per_weight(const Card& card) {
+  if (card.elements <= 0) return std::nullopt;
+  return 8 * static_cast<double>(card.tensor_bytes) / static_cast<double>(card.elements);
+}
+
+std::string label_of_file_type(std::string_view words) {
+  std::string_view rest = words;
+  (void)take_prefix(rest, "(guessed) ");
+  (void)take_prefix(rest, "all ");
+  // The engine's words that are not its quantizer's label with blanks.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOdd = {{
+      {"IQ3_S mix", "IQ3_M"},
+      {"MXFP4 MoE", "MXFP4_MOE"},
+  }};
+  for (const auto& [text, label] : kOdd) {
+    if (rest.starts_with(text)) return std::string(label);
+  }
+  const auto blank = rest.find(' ');
+  std::string label(rest.substr(0, blank));
+  if (!is_label(label)) return {};
+  if (rest.ends_with("- Small")) label += "_S";
+  if (rest.ends_with("- Medium") && label != "Q2_K") label += "_M";
+  if (rest.ends_with("- Large")) label += "_L";
+  return label;
+}
+
+std::string label_in_name(std::string_view file_name) {
+  const std::string name = upper(file_name.substr(file_name.rfind('/') + 1));
+  std::string found;
+  for (std::size_t at = 0; at < name.size();) {
+    if (!is_label_character(name[at])) {
+      ++at;
+      continue;
+    }
+    const auto end = std::find_if_not(name.begin() + static_cast<std::ptrdiff_t>(at), name.end(),
+                                      is_label_character);
+    const std::string word(name.begin() + static_cast<std::ptrdiff_t>(at), end);
+    at += word.size();
+    // The last one: "F16-converted-Q4_K_M.gguf".
+    if (is_label(word)) found = word;
+  }
+  // What people write for the engine's F16 and F32.
+  if (found == "FP16") return "F16";
+  if (found == "FP32") return "F32";
+  return found;
+}
+
+}  // namespace picchio
