@@ -64,6 +64,7 @@ struct GraphSplits {
   std::optional<std::int64_t> decode;  // bs=1; absent: the log gave one number for both
   std::optional<std::int64_t> nodes;   // of the prefill graph
   int line = 0;
+  bool measured = false;  // "graph splits (measure): 3", to March 2024: one more for the same graph
 };
 
 /// A row of the memory breakdown table, in MiB as printed. Wrapped unsigned numbers are unwrapped.

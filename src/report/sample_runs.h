@@ -54,7 +54,7 @@ inline Pass pass(double wall, double load, double prompt, double eval) {
   main.model_name = "Qwen3.5-9B";
   main.file_type = "Q4_K - Medium";
   main.claim = LayerClaim{33, 33, 512};
-  main.splits = GraphSplits{2, 2, 1500, 700};
+  main.splits = GraphSplits{2, 2, 1500, 700, false};
   main.kv_type_k = "f16";
   main.kv_type_v = "f16";
   main.n_ctx = 4096;

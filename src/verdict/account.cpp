@@ -104,7 +104,7 @@ Account account_of(const EngineLog& log, const Load& load, const ModelFile* mode
   a.partial_claim = load.claim && load.claim->on_gpu < load.claim->total;
   a.layers_all = all_layers_on_hardware(log, load, base.layers_total);
   if (load.splits) {
-    a.schedule = shape_of(*load.splits, a.gpus, base.layers_total, counts_as_of_old(log, load));
+    a.schedule = shape_of(*load.splits, a.gpus, base.layers_total);
   }
   return a;
 }

@@ -37,7 +37,7 @@ void expect(const Case& c, const Placement& got) {
 
 EngineLog with_splits(EngineLog log, std::int64_t prefill,
                       std::optional<std::int64_t> decode = {}) {
-  log.loads.back().splits = GraphSplits{prefill, decode, std::nullopt, 1};
+  log.loads.back().splits = GraphSplits{prefill, decode, std::nullopt, 1, false};
   return log;
 }
 
@@ -355,13 +355,10 @@ TEST(Placement, AThirdSplitBetraysAHeadOnTheHost) {
   log.loads.back().n_embd = 640;
   log.loads.back().devices = {"CUDA0"};
   EXPECT_EQ(placement_of(with_splits(log, 3), nullptr).shape, Shape::partial);
-  // Builds of before March 2024 counted three where later ones count two.
-  EngineLog old = full_cuda();
-  old.loads.back().devices.clear();
-  old.build = 2000;
-  EXPECT_EQ(placement_of(with_splits(old, 3), nullptr).shape, Shape::gpu);
-  old.build = 6000;
-  EXPECT_EQ(placement_of(with_splits(old, 3), nullptr).shape, Shape::partial);
+  // Builds before March 2024 counted one more for the same graph, and said so: "(measure)".
+  EngineLog old = with_splits(full_cuda(), 3);
+  old.loads.back().splits->measured = true;
+  EXPECT_EQ(placement_of(old, nullptr).shape, Shape::gpu);
 }
 
 TEST(Placement, AnEmbeddingIsKnownByItsSize) {
@@ -390,7 +387,10 @@ TEST(Placement, EveryRuleDecidesSomething) {
   overflow.fit->rows = {{"CUDA0", 41, 5, 0, 0}};
   EngineLog no_claim = full_cuda();
   no_claim.loads.back().claim.reset();
+  EngineLog lost = log_of({weights("CPU", 281), weights("CUDA0", 4000)}, 41, 41);
+  lost.loads.back().weight_bytes = mib(8632);
   const std::pair<EngineLog, const ModelFile*> cases[] = {
+      {lost, nullptr},
       {cpu_with_card(), nullptr},
       {log_of({weights("CPU", 5407), weights("CUDA0", 288)}, 0, 35), nullptr},
       {software(full_cuda(), "CUDA0"), nullptr},

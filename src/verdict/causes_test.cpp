@@ -57,7 +57,7 @@ EngineLog cache_on_host() {
 
 EngineLog tied_head_on_host() {
   EngineLog log = log_of({weights("CPU_Mapped", 50), weights("CUDA0", 800), kv("CUDA0", 9)}, 9, 9);
-  log.loads.back().splits = GraphSplits{3, std::nullopt, std::nullopt, 1};
+  log.loads.back().splits = GraphSplits{3, std::nullopt, std::nullopt, 1, false};
   return log;
 }
 
@@ -70,7 +70,7 @@ EngineLog none_of_ollama() {
 
 EngineLog odd_kv() {
   EngineLog log = full_cuda();
-  log.loads.back().splits = GraphSplits{84, std::nullopt, std::nullopt, 1};
+  log.loads.back().splits = GraphSplits{84, std::nullopt, std::nullopt, 1, false};
   log.loads.back().kv_type_k = "q5_1";
   log.loads.back().kv_type_v = "q5_1";
   log.loads.back().flash_attention = true;

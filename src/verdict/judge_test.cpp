@@ -172,7 +172,7 @@ TEST(Judge, ALogThatEndsBeforeTheCacheIsNotHealthy) {
   log.loads.back().buffers.pop_back();
   log.loads.back().splits.reset();
   EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "cut-before-cache");
-  log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1};
+  log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1, false};
   EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "healthy");  // an encoder has no cache
 }
 

@@ -16,20 +16,14 @@ std::int64_t decode_splits(const GraphSplits& splits) {
   return splits.decode.value_or(splits.prefill);
 }
 
-SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers,
-                    bool old_count) {
+SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers) {
   const std::int64_t count = decode_splits(splits);
   const std::int64_t usual = std::max(gpus, 1) + 1;
   if (count <= 1 && splits.prefill <= 1) return SplitShape::one_backend;
-  if (count <= usual + (old_count ? 1 : 0)) return SplitShape::usual;
+  if (count <= usual + (splits.measured ? 1 : 0)) return SplitShape::usual;
   const std::int64_t beyond = count - usual;
   const std::int64_t floor = layers ? std::max<std::int64_t>(4, *layers / 4) : kBouncingFloor;
   return beyond >= floor ? SplitShape::bouncing : SplitShape::raised;
-}
-
-bool counts_as_of_old(const EngineLog& log, const Load& load) {
-  // Build 2400 is of mid-March 2024.
-  return load.devices.empty() && log.build.value_or(0) < 2400;
 }
 
 }  // namespace picchio

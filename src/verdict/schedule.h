@@ -16,14 +16,8 @@ enum class SplitShape {
 };
 
 /// The number that counts is the one of the decode graph; a log that prints one number means both.
-/// `gpus` is at least 1; `layers` the model's, absent: not told. `old_count`: builds before March
-/// 2024
-/// ("graph splits (measure)") counted one more for the same graph.
-[[nodiscard]] SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers,
-                                  bool old_count = false);
-
-/// Whether a load is of that time: no device line (since November 2024) and no later build number.
-[[nodiscard]] bool counts_as_of_old(const EngineLog& log, const Load& load);
+/// `gpus` is at least 1; `layers` the model's, absent: not told.
+[[nodiscard]] SplitShape shape_of(const GraphSplits& splits, int gpus, std::optional<int> layers);
 
 [[nodiscard]] std::int64_t decode_splits(const GraphSplits& splits);
 

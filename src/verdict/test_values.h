@@ -71,7 +71,7 @@ inline EngineLog full_cuda() {
   log.devices.push_back(device("CUDA0", "NVIDIA GeForce RTX 4070"));
   log.devices.back().selected = true;
   log.loads.back().devices = {"CUDA0"};
-  log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1};
+  log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1, false};
   return log;
 }
 

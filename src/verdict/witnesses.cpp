@@ -260,8 +260,7 @@ Testimony schedule_testimony(const Run& run) {
   }
   const int gpus = std::max(1, gpus_in_use(run.placement));
   const std::int64_t splits = decode_splits(*load->splits);
-  switch (shape_of(*load->splits, gpus, run.placement.layers_total,
-                   counts_as_of_old(first_pass(run)->log, *load))) {
+  switch (shape_of(*load->splits, gpus, run.placement.layers_total)) {
     case SplitShape::one_backend:
       if (gpus_in_use(run.placement) == 0) out.word = Word::cpu;
       out.sentence = "1 graph split: one backend did everything";

@@ -70,7 +70,7 @@ TEST(Witnesses, DeviceIsAGpuOnlyIfItIsOne) {
 TEST(Witnesses, Schedule) {
   const auto splits = [](std::int64_t prefill, std::optional<std::int64_t> decode) {
     EngineLog log = full_cuda();
-    log.loads.back().splits = GraphSplits{prefill, decode, std::nullopt, 1};
+    log.loads.back().splits = GraphSplits{prefill, decode, std::nullopt, 1, false};
     return word(schedule_testimony(run_of(log)));
   };
   EXPECT_EQ(splits(2, std::nullopt), "gpu");
@@ -79,7 +79,7 @@ TEST(Witnesses, Schedule) {
   EXPECT_EQ(splits(82, std::nullopt), "partial");
   EXPECT_EQ(splits(516, 49), "partial");
   EngineLog cpu = cpu_with_card();
-  cpu.loads.back().splits = GraphSplits{1, std::nullopt, std::nullopt, 1};
+  cpu.loads.back().splits = GraphSplits{1, std::nullopt, std::nullopt, 1, false};
   EXPECT_EQ(word(schedule_testimony(run_of(cpu))), "cpu");
   EngineLog forced = full_cuda();
   forced.loads.back().flash_attention = true;

@@ -107,6 +107,7 @@ bool read_splits(LogState& state, const LogLine& line, const Found& found) {
   }
   GraphSplits& splits = splits_of(state, line);
   splits.prefill = *prefill;
+  splits.measured = found.rest.substr(0, at).contains("(measure)");
   splits.nodes = state.notes(line.number).graph_nodes;
   splits.decode.reset();
   if (const std::size_t comma = rest.find("), "); comma != std::string_view::npos) {

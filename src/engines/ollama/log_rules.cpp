@@ -210,7 +210,7 @@ bool read_go_graph(LogState& state, const LogLine& line, const Found&) {
     graph->decode = *splits;
     return false;
   }
-  graph = GraphSplits{*splits, std::nullopt, std::nullopt, line.number};
+  graph = GraphSplits{*splits, std::nullopt, std::nullopt, line.number, false};
   if (const auto nodes = int_of(line.text, "nodes")) graph->nodes = *nodes;
   return false;
 }
