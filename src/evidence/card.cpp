@@ -74,6 +74,8 @@ std::string_view name_of(TensorPart part) {
       return "router";
     case TensorPart::norm:
       return "norm";
+    case TensorPart::residual:
+      return "residual streams";
     case TensorPart::output:
       return "output";
     case TensorPart::next_token:

@@ -32,6 +32,7 @@ enum class TensorPart {
   shared_experts,  // *_shexp: used by every token
   router,          // ffn_gate_inp and its bias
   norm,            // norms that belong to no part above
+  residual,        // hyper connections, AltUp, LAuReL: how blocks hand their sums on
   output,          // output, output_norm, cls
   next_token,      // MTP / nextn heads and the blocks that hold them: not loaded unless asked
   vision,          // v.*, a.*, mm.*, resampler.*: an encoder's or a projector's

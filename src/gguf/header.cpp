@@ -2,19 +2,26 @@
 
 #include "base/text.h"
 #include "gguf/checked.h"
+#include "gguf/data_layout.h"
 #include "gguf/header_bytes.h"
+#include "gguf/header_values.h"
+#include "gguf/objections.h"
 #include "gguf/pairs.h"
 #include "gguf/tensor_table.h"
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace picchio::gguf {
 namespace {
 
-constexpr std::uint64_t kPreambleBytes = 24;  // magic, version, tensor count, pair count
+constexpr std::string_view kMagic = "GGUF";
+constexpr Part kPreamble{"the preamble", kMagic};
+constexpr std::uint64_t kLeastBehindMagic = 4 + 4 + 4;  // version and counts, as version 1 has them
 
 struct Beginning {
   std::string_view bytes;
@@ -46,23 +53,36 @@ std::unexpected<Error> not_a_model(std::span<const std::byte> bytes) {
   return known != std::end(kNotModels) ? with_hint(std::move(error), known->hint) : error;
 }
 
-Result<> check_version(std::uint32_t version) {
-  if (version == 2 || version == 3) return {};
+/// Reads the version and from it how the numbers behind it are written.
+Result<> read_version(HeaderBytes& in, Header& header, Accept accept, Objections& objections) {
+  const auto as_stored = in.number<std::uint32_t>(kPreamble);
+  if (!as_stored) return std::unexpected(as_stored.error());
+  std::uint32_t version = *as_stored;
+  if (version != 0 && (version & 0xFFFFU) == 0) {  // the format's own sign: no version needs its
+                                                   // upper half
+    auto ok = objections.raise(
+        Objection::byte_order,
+        with_hint(fail(ErrorKind::unsupported,
+                       "a big-endian GGUF file (its version at byte 4 reads 0x{:08x}), which "
+                       "engines here do not read",
+                       version),
+                  "fetch the little-endian file of this model"));
+    if (!ok) return ok;
+    header.big_endian = true;
+    version = std::byteswap(version);
+  }
   if (version == 0) return fail(ErrorKind::malformed, "GGUF version 0 at byte 4, which never was");
-  if (version == 1) {
-    return with_hint(
-        fail(ErrorKind::unsupported, "GGUF version 1 at byte 4, which engines no longer read"),
-        "fetch a newer file of this model, or convert it again");
+  if (version > 3) {
+    return fail(ErrorKind::unsupported, "GGUF version {} at byte 4, only {} 3 are known", version,
+                accept == Accept::loadable ? "2 and" : "1 to");
   }
-  if ((version & 0xFFFFU) == 0) {  // the format's own sign: no version needs its upper half
-    return with_hint(
-        fail(ErrorKind::unsupported,
-             "a big-endian GGUF file (its version at byte 4 reads 0x{:08x}), which engines here "
-             "do not read",
-             version),
-        "fetch the little-endian file of this model");
-  }
-  return fail(ErrorKind::unsupported, "GGUF version {} at byte 4, only 2 and 3 are known", version);
+  header.version = version;
+  in.set_layout({header.big_endian ? std::endian::big : std::endian::little, version > 1});
+  if (version > 1) return {};
+  return objections.raise(Objection::version,
+                          with_hint(fail(ErrorKind::unsupported,
+                                         "GGUF version 1 at byte 4, which engines no longer read"),
+                                    "fetch a newer file of this model, or convert it again"));
 }
 
 Result<> check_count(std::int64_t count, const char* what, std::uint64_t least_bytes,
@@ -70,122 +90,79 @@ Result<> check_count(std::int64_t count, const char* what, std::uint64_t least_b
   if (count < 0) {
     return fail(ErrorKind::malformed, "a negative number of {} at byte {}: {}", what, at, count);
   }
-  const std::uint64_t room = in.file_bytes_after(kPreambleBytes) / least_bytes;
+  const std::uint64_t before = 8 + 2 * in.layout().length_bytes();
+  const std::int64_t most = std::min(in.file_bytes().value_or(kMaxHeaderBytes), kMaxHeaderBytes);
+  const std::uint64_t bytes = std::max(static_cast<std::uint64_t>(most), before) - before;
+  const std::uint64_t room = bytes / least_bytes;
   if (static_cast<std::uint64_t>(count) <= room) return {};
-  return fail(ErrorKind::malformed, "{} {} claimed at byte {}, the file of {} has room for {}",
-              count, what, at, format_bytes(in.file_bytes()), room);
+  const std::string holder = most == in.file_bytes()
+                                 ? fmt::format("the file of {}", format_bytes(most))
+                                 : std::string("a header");
+  return fail(ErrorKind::malformed, "{} {} claimed at byte {}, {} has room for {}", count, what, at,
+              holder, room);
 }
 
-Result<Counts> read_preamble(HeaderBytes& in, Header& header) {
+Result<Counts> read_preamble(HeaderBytes& in, Header& header, Accept accept,
+                             Objections& objections) {
   if (in.file_bytes() == 0) return fail(ErrorKind::malformed, "the file is empty");
-  constexpr std::string_view kMagic = "GGUF";
-  const Part part{"the preamble", kMagic};
   const std::string_view begin{reinterpret_cast<const char*>(in.all().data()), in.all().size()};
   if (begin.substr(0, 4) != kMagic.substr(0, std::min<std::size_t>(begin.size(), 4))) {
     return not_a_model(in.all());
   }
-  if (auto ok = in.skip(part, kMagic.size()); !ok) return std::unexpected(std::move(ok).error());
-  const auto version = in.number<std::uint32_t>(part);
-  if (!version) return std::unexpected(version.error());
-  header.version = *version;
-  if (auto ok = check_version(*version); !ok) return std::unexpected(std::move(ok).error());
-
-  const std::size_t at = in.position();
-  const auto tensors = in.number<std::int64_t>(part);
-  if (!tensors) return std::unexpected(tensors.error());
-  const auto pairs = in.number<std::int64_t>(part);
-  if (!pairs) return std::unexpected(pairs.error());
-  auto ok = check_count(*tensors, "tensors", kLeastTensorBytes, at, in);
-  if (ok) ok = check_count(*pairs, "key/value pairs", kLeastPairBytes, at + 8, in);
+  in.expect_behind(kLeastBehindMagic);
+  auto ok = in.skip(kPreamble, kMagic.size());
+  if (ok) ok = read_version(in, header, accept, objections);
   if (!ok) return std::unexpected(std::move(ok).error());
+  in.expect_less_behind(kLeastBehindMagic);
+
+  const Layout& layout = in.layout();
+  const std::size_t at = in.position();
+  const auto tensors = in.length(kPreamble);
+  if (!tensors) return std::unexpected(tensors.error());
+  const std::size_t pairs_at = in.position();
+  const auto pairs = in.length(kPreamble);
+  if (!pairs) return std::unexpected(pairs.error());
+  ok = check_count(*tensors, "tensors", layout.least_tensor_bytes(), at, in);
+  if (ok) ok = check_count(*pairs, "key/value pairs", layout.least_pair_bytes(), pairs_at, in);
+  if (!ok) return std::unexpected(std::move(ok).error());
+  in.expect_behind(static_cast<std::uint64_t>(*tensors) * layout.least_tensor_bytes() +
+                   static_cast<std::uint64_t>(*pairs) * layout.least_pair_bytes());
   return Counts{*tensors, *pairs};
 }
 
-Result<> take_alignment(const Pairs& pairs, Header& header) {
-  constexpr std::string_view kKey = "general.alignment";
-  // Here the width matters: an engine takes no other.
-  const auto read = pairs.exact_u32(kKey);
-  if (!read) return std::unexpected(read.error());
-  const std::optional<std::uint32_t> alignment = *read;
-  if (!alignment) return {};
-  if (!std::has_single_bit(*alignment)) {
-    return fail(ErrorKind::malformed, "key '{}' at byte {} is {}, not a power of two", kKey,
-                pairs.position_of(kKey), *alignment);
-  }
-  header.alignment = *alignment;
-  return {};
-}
+Result<> read_parts(HeaderBytes& in, Header& header, Accept accept) {
+  Objections objections(accept);
+  const auto counts = read_preamble(in, header, accept, objections);
+  if (!counts) return std::unexpected(counts.error());
+  header.keys = counts->pairs;
+  const auto pairs = Pairs::read(in, counts->pairs, objections);
+  if (!pairs) return std::unexpected(pairs.error());
+  if (auto ok = take_values(*pairs, header, objections); !ok) return ok;
+  auto table = read_tensor_table(in, counts->tensors, objections);
+  if (!table) return std::unexpected(std::move(table).error());
 
-struct IntegerKey {
-  std::string_view key;
-  std::optional<std::int64_t> Header::* field;
-};
-
-constexpr IntegerKey kGeneralKeys[] = {
-    {"general.file_type", &Header::file_type},
-    {"split.no", &Header::split_no},
-    {"split.count", &Header::split_count},
-    {"split.tensors.count", &Header::split_tensors_count},
-};
-
-// Behind the architecture and a point.
-constexpr IntegerKey kArchitectureKeys[] = {
-    {"block_count", &Header::block_count},
-    {"context_length", &Header::context_length},
-    {"expert_count", &Header::expert_count},
-    {"expert_used_count", &Header::expert_used_count},
-    {"nextn_predict_layers", &Header::nextn_predict_layers},
-};
-
-Result<> take_integers(const Pairs& pairs, std::span<const IntegerKey> keys,
-                       const std::string& prefix, Header& header) {
-  for (const IntegerKey& row : keys) {
-    const auto value = pairs.integer(prefix + std::string(row.key));
-    if (!value) return std::unexpected(value.error());
-    header.*row.field = *value;
-  }
-  return {};
-}
-
-Result<> take_values(const Pairs& pairs, Header& header) {
-  if (auto ok = take_alignment(pairs, header); !ok) return ok;
-  if (auto ok = take_integers(pairs, kGeneralKeys, "", header); !ok) return ok;
-  const auto name = pairs.text("general.name");
-  if (!name) return std::unexpected(name.error());
-  header.name = *name;
-  const auto architecture = pairs.text("general.architecture");
-  if (!architecture) return std::unexpected(architecture.error());
-  header.architecture = *architecture;
-  if (!header.architecture) return {};
-
-  const std::string prefix = *header.architecture + '.';
-  if (auto ok = take_integers(pairs, kArchitectureKeys, prefix, header); !ok) return ok;
-  const auto causal = pairs.boolean(prefix + "attention.causal");
-  if (!causal) return std::unexpected(causal.error());
-  header.causal_attention = *causal;
+  header.header_bytes = static_cast<std::int64_t>(in.position());
+  header.data_offset = header.header_bytes;
+  (void)round_up(header.data_offset, header.alignment);  // cannot fail: both are below 2^32
+  auto audit =
+      audit_offsets(*table, {header.data_offset, header.alignment, header.file_bytes}, accept);
+  if (!audit) return std::unexpected(std::move(audit).error());
+  header.audit = *std::move(audit);
+  header.objections = objections.sentences();
+  header.tensors = std::move(table->tensors);
   return {};
 }
 
 }  // namespace
 
-Result<Header> read_header(std::span<const std::byte> bytes, std::int64_t file_bytes) {
+Result<Header> read_header(std::span<const std::byte> bytes, std::optional<std::int64_t> file_bytes,
+                           Accept accept, std::int64_t* needed) {
   HeaderBytes in(bytes, file_bytes);
   Header header;
   header.file_bytes = in.file_bytes();
-  const auto counts = read_preamble(in, header);
-  if (!counts) return std::unexpected(counts.error());
-  const auto pairs = Pairs::read(in, counts->pairs);
-  if (!pairs) return std::unexpected(pairs.error());
-  if (auto ok = take_values(*pairs, header); !ok) return std::unexpected(std::move(ok).error());
-  auto table = read_tensor_table(in, counts->tensors);
-  if (!table) return std::unexpected(std::move(table).error());
-
-  header.data_offset = static_cast<std::int64_t>(in.position());
-  (void)round_up(header.data_offset, header.alignment);  // cannot fail: both are below 2^32
-  auto ok = check_packing(*table, header.alignment);
-  if (ok) ok = check_data_end(*table, header.data_offset, header.file_bytes);
+  auto ok = read_parts(in, header, accept);
+  if (needed != nullptr) *needed = in.needed();
   if (!ok) return std::unexpected(std::move(ok).error());
-  header.tensors = std::move(table->tensors);
   return header;
 }
 

@@ -7,11 +7,11 @@ namespace {
 
 struct ValueType {
   std::string_view name;
-  std::uint64_t least_bytes;
+  std::uint64_t bytes;  // 0: the value itself says
 };
 
 constexpr ValueType kTypes[] = {{"u8", 1},  {"i8", 1},  {"u16", 2},  {"i16", 2},    {"u32", 4},
-                                {"i32", 4}, {"f32", 4}, {"bool", 1}, {"string", 8}, {"array", 12},
+                                {"i32", 4}, {"f32", 4}, {"bool", 1}, {"string", 0}, {"array", 0},
                                 {"u64", 8}, {"i64", 8}, {"f64", 8}};
 
 constexpr std::uint32_t kU8 = 0;
@@ -26,43 +26,76 @@ constexpr std::uint32_t kArray = 9;
 constexpr std::uint32_t kU64 = 10;
 constexpr std::uint32_t kI64 = 11;
 
-Result<> pass_array(HeaderBytes& in, std::string_view key) {
+constexpr int kMaxDepth = 8;  // of arrays in arrays; no file is known to have any
+
+/// The least that a value of this type takes.
+std::uint64_t least_bytes(std::uint32_t type, const Layout& layout) {
+  if (type == kString) return layout.length_bytes();
+  if (type == kArray) return 4 + layout.length_bytes();
+  return kTypes[type].bytes;
+}
+
+struct ArrayHead {
+  std::uint32_t type = 0;
+  std::uint64_t count = 0;
+};
+
+Result<ArrayHead> read_array_head(HeaderBytes& in, std::string_view key, int depth,
+                                  Objections& objections) {
   const std::size_t at = in.position();
   const Part part{"the array of key", key};
   const auto type = in.number<std::uint32_t>(part);
   if (!type) return std::unexpected(type.error());
-  if (*type == kArray) {
-    return fail(ErrorKind::unsupported,
-                "key '{}' is an array of arrays at byte {}, which no engine reads", shown(key), at);
+  if (*type == kArray && depth == 1) {  // told once a key, however many there are
+    auto ok = objections.raise(
+        Objection::nested_array,
+        fail(ErrorKind::unsupported,
+             "key '{}' is an array of arrays at byte {}, which no engine reads", shown(key), at));
+    if (!ok) return std::unexpected(std::move(ok).error());
   }
   if (*type >= std::size(kTypes)) {
     return fail(ErrorKind::malformed,
                 "the array of key '{}' has element type {} at byte {}, which is none", shown(key),
                 *type, at);
   }
-  const auto count = in.number<std::uint64_t>(part);
-  if (!count) return std::unexpected(count.error());
-  const std::uint64_t size = kTypes[*type].least_bytes;
-  const std::uint64_t room = in.file_bytes_after(in.position()) / size;
-  if (*count > room) {
+  const std::size_t count_at = in.position();
+  const auto signed_count = in.length(part);
+  if (!signed_count) return std::unexpected(signed_count.error());
+  const auto count = static_cast<std::uint64_t>(*signed_count);
+  const std::uint64_t room = in.file_bytes_after(in.position()) / least_bytes(*type, in.layout());
+  if (count > room) {
     return with_hint(
         fail(ErrorKind::malformed,
-             "the array of key '{}' claims {} elements at byte {}, the file has room for {}",
-             shown(key), *count, at + 4, room),
+             "the array of key '{}' claims {} elements at byte {}, {} has room for {}", shown(key),
+             count, count_at, in.file_bytes() ? "the file" : "a header", room),
         kDownloadHint);
   }
-  if (*type != kString) return in.skip(part, *count * size);
-  for (std::uint64_t i = 0; i < *count; ++i) {
-    const auto element = in.text(part);
-    if (!element) return std::unexpected(element.error());
+  return ArrayHead{*type, count};
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): at most kMaxDepth deep
+Result<> pass_array(HeaderBytes& in, std::string_view key, int depth, Objections& objections) {
+  const std::size_t at = in.position();
+  const auto head = read_array_head(in, key, depth, objections);
+  if (!head) return std::unexpected(head.error());
+  const Part part{"the array of key", key};
+  if (head->type == kString) return in.skip_texts(part, head->count);
+  if (head->type != kArray) return in.skip(part, head->count * kTypes[head->type].bytes);
+  if (depth == kMaxDepth) {
+    return fail(ErrorKind::malformed, "key '{}' has arrays in arrays {} deep at byte {}",
+                shown(key), depth + 1, at);
+  }
+  for (std::uint64_t i = 0; i < head->count; ++i) {
+    if (auto ok = pass_array(in, key, depth + 1, objections); !ok) return ok;
   }
   return {};
 }
 
-Result<> pass_value(HeaderBytes& in, std::string_view key, std::uint32_t type) {
-  if (type == kArray) return pass_array(in, key);
+Result<> pass_value(HeaderBytes& in, std::string_view key, std::uint32_t type,
+                    Objections& objections) {
+  if (type == kArray) return pass_array(in, key, 1, objections);
   const Part part{"the value of key", key};
-  if (type != kString) return in.skip(part, kTypes[type].least_bytes);
+  if (type != kString) return in.skip(part, kTypes[type].bytes);
   const auto value = in.text(part);
   if (!value) return std::unexpected(value.error());
   return {};
@@ -70,16 +103,17 @@ Result<> pass_value(HeaderBytes& in, std::string_view key, std::uint32_t type) {
 
 }  // namespace
 
-Result<Pairs> Pairs::read(HeaderBytes& in, std::int64_t count) {
-  Pairs pairs(in.all());
+Result<Pairs> Pairs::read(HeaderBytes& in, std::int64_t count, Objections& objections) {
+  Pairs pairs(in.all(), in.layout());
   for (std::int64_t i = 0; i < count; ++i) {
-    auto ok = pairs.read_pair(in, static_cast<std::uint64_t>(i));
+    in.expect_less_behind(in.layout().least_pair_bytes());
+    auto ok = pairs.read_pair(in, static_cast<std::uint64_t>(i), objections);
     if (!ok) return std::unexpected(std::move(ok).error());
   }
   return pairs;
 }
 
-Result<> Pairs::read_pair(HeaderBytes& in, std::uint64_t number) {
+Result<> Pairs::read_pair(HeaderBytes& in, std::uint64_t number, Objections& objections) {
   const std::size_t at = in.position();
   const auto key = in.text({"key", "", number});
   if (!key) return std::unexpected(key.error());
@@ -94,7 +128,7 @@ Result<> Pairs::read_pair(HeaderBytes& in, std::uint64_t number) {
   if (!values_.try_emplace(*key, Value{*type, in.position()}).second) {
     return fail(ErrorKind::malformed, "key '{}' stands twice, again at byte {}", shown(*key), at);
   }
-  return pass_value(in, *key, *type);
+  return pass_value(in, *key, *type, objections);
 }
 
 std::unexpected<Error> Pairs::wrong_type(std::string_view key, const Value& value,
@@ -106,7 +140,7 @@ std::unexpected<Error> Pairs::wrong_type(std::string_view key, const Value& valu
 Result<std::optional<std::int64_t>> Pairs::integer(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
-  ByteReader in(bytes_, found->second.position);
+  ByteReader in = reader_at(found->second);
   std::optional<std::int64_t> value;
   switch (found->second.type) {
     case kU8:
@@ -145,15 +179,15 @@ Result<std::optional<std::uint32_t>> Pairs::exact_u32(std::string_view key) cons
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
   if (found->second.type != kU32) return wrong_type(key, found->second, "u32");
-  return ByteReader(bytes_, found->second.position).number<std::uint32_t>();
+  return reader_at(found->second).number<std::uint32_t>();
 }
 
 Result<std::optional<std::string_view>> Pairs::text(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
   if (found->second.type != kString) return wrong_type(key, found->second, "string");
-  ByteReader in(bytes_, found->second.position);
-  return in.text(in.number<std::uint64_t>().value_or(0));
+  ByteReader in = reader_at(found->second);
+  return in.text(length(in));
 }
 
 Result<std::optional<bool>> Pairs::boolean(std::string_view key) const {
@@ -161,12 +195,57 @@ Result<std::optional<bool>> Pairs::boolean(std::string_view key) const {
   if (found == values_.end()) return std::nullopt;
   if (found->second.type != kBool) return wrong_type(key, found->second, "bool");
   // Any byte but 0 is true, as the engine has it.
-  return ByteReader(bytes_, found->second.position).number<std::uint8_t>().value_or(0) != 0;
+  return reader_at(found->second).number<std::uint8_t>().value_or(0) != 0;
 }
 
 std::size_t Pairs::position_of(std::string_view key) const {
   const auto found = values_.find(key);
   return found == values_.end() ? 0 : found->second.position;
+}
+
+std::uint64_t Pairs::length(ByteReader& in) const {
+  if (layout_.wide) return in.number<std::uint64_t>().value_or(0);
+  return in.number<std::uint32_t>().value_or(0);
+}
+
+std::optional<std::int64_t> Pairs::if_integer(std::string_view key) const {
+  const auto value = integer(key);
+  return value ? *value : std::nullopt;
+}
+
+std::optional<std::string_view> Pairs::if_text(std::string_view key) const {
+  const auto value = text(key);
+  return value ? *value : std::nullopt;
+}
+
+std::optional<std::int64_t> Pairs::if_array_size(std::string_view key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end() || found->second.type != kArray) return std::nullopt;
+  ByteReader in = reader_at(found->second);
+  (void)in.skip(4);  // the element type, which was read before
+  return static_cast<std::int64_t>(length(in));
+}
+
+std::optional<std::string> Pairs::if_texts(std::string_view key, std::size_t most) const {
+  const auto found = values_.find(key);
+  if (found == values_.end() || found->second.type != kArray) return std::nullopt;
+  ByteReader in = reader_at(found->second);
+  if (in.number<std::uint32_t>() != kString) return std::nullopt;
+  std::string joined;
+  for (std::uint64_t left = length(in); left > 0 && joined.size() < most; --left) {
+    if (!joined.empty()) joined += ", ";
+    joined += in.text(length(in)).value_or("").substr(0, most);
+  }
+  return joined;
+}
+
+std::vector<std::string_view> Pairs::keys_that_begin(std::string_view with) const {
+  std::vector<std::string_view> keys;
+  for (auto at = values_.lower_bound(with); at != values_.end() && at->first.starts_with(with);
+       ++at) {
+    keys.push_back(at->first);
+  }
+  return keys;
 }
 
 }  // namespace picchio::gguf

@@ -1,28 +1,36 @@
 #include "gguf/tensor_table.h"
 
+#include "base/text.h"
 #include "gguf/checked.h"
-#include "gguf/types.h"
 
-#include <algorithm>
 #include <set>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace picchio::gguf {
 namespace {
 
-constexpr std::size_t kMaxName = 63;         // GGML_MAX_NAME less the NUL
-constexpr std::uint32_t kMaxDimensions = 4;  // GGML_MAX_DIMS
+constexpr std::size_t kEngineName = 63;       // GGML_MAX_NAME less the NUL
+constexpr std::size_t kMaxName = 64U << 10U;  // ours, where engines do not matter
+constexpr std::uint32_t kMaxDimensions = 4;   // GGML_MAX_DIMS
 
 using Names = std::set<std::string_view>;  // ordered: no choice of names makes it slow
 
-Result<std::string_view> read_name(HeaderBytes& in, std::uint64_t number, Names& names) {
+Result<std::string_view> read_name(HeaderBytes& in, std::uint64_t number, Names& names,
+                                   Objections& objections) {
   const std::size_t at = in.position();
   auto name = in.text({"the name of tensor", "", number});
   if (!name) return name;
+  if (name->size() > kEngineName) {
+    auto ok = objections.raise(
+        Objection::long_name,
+        fail(ErrorKind::malformed, "the name of tensor {} at byte {} has {} bytes, engines take {}",
+             number, at, name->size(), kEngineName));
+    if (!ok) return std::unexpected(std::move(ok).error());
+  }
   if (name->size() > kMaxName) {
     return fail(ErrorKind::malformed,
-                "the name of tensor {} at byte {} has {} bytes, engines take {}", number, at,
+                "the name of tensor {} at byte {} has {} bytes, the most is {}", number, at,
                 name->size(), kMaxName);
   }
   // The engine keeps names as C strings, so two that differ behind a NUL are one to it.
@@ -43,10 +51,11 @@ Result<> read_shape(HeaderBytes& in, HeaderTensor& tensor) {
     return fail(ErrorKind::malformed, "tensor '{}' has {} dimensions at byte {}, engines take {}",
                 shown(tensor.name), *dimensions, at, kMaxDimensions);
   }
+  tensor.dimensions = *dimensions;
   tensor.elements = 1;
   for (std::uint32_t i = 0; i < *dimensions; ++i) {
     const std::size_t ne_at = in.position();
-    const auto ne = in.number<std::int64_t>(part);
+    const auto ne = in.length(part);
     if (!ne) return std::unexpected(ne.error());
     if (*ne < 0) {
       return fail(ErrorKind::malformed, "tensor '{}' has a dimension of 2^63 or more at byte {}",
@@ -62,43 +71,21 @@ Result<> read_shape(HeaderBytes& in, HeaderTensor& tensor) {
   return {};
 }
 
-Result<> read_type(HeaderBytes& in, HeaderTensor& tensor) {
+Result<> read_type(HeaderBytes& in, HeaderTensor& tensor, Objections& objections) {
   const std::size_t at = in.position();
   const auto id = in.number<std::uint32_t>({"the type of tensor", tensor.name});
   if (!id) return std::unexpected(id.error());
-  const TensorType* type = tensor_type(*id);
-  if (type == nullptr) {
-    return fail(ErrorKind::unsupported, "tensor '{}' has type {} at byte {}, which is not known",
-                shown(tensor.name), *id, at);
-  }
-  if (type->block == 0) {
-    return with_hint(fail(ErrorKind::unsupported,
-                          "tensor '{}' has type {} ({}) at byte {}, which engines no longer read",
-                          shown(tensor.name), *id, type->name, at),
-                     "fetch a newer file of this model, or convert and quantise it again");
-  }
-  if (tensor.ne[0] % type->block != 0) {
-    return fail(ErrorKind::malformed,
-                "tensor '{}' has rows of {} elements, not a multiple of the {} that a block of {} "
-                "holds (byte {})",
-                shown(tensor.name), tensor.ne[0], type->block, type->name, at);
-  }
-  tensor.type = type->name;
-  tensor.bytes = tensor.elements / type->block;
-  if (!multiply_by(tensor.bytes, type->block_bytes)) {
-    return fail(ErrorKind::malformed, "tensor '{}' takes 2^63 bytes or more (byte {})",
-                shown(tensor.name), at);
-  }
-  return {};
+  return set_type(tensor, tensor_type(*id), std::to_string(*id), at, objections);
 }
 
-Result<> read_tensor(HeaderBytes& in, std::uint64_t number, Names& names, TensorTable& table) {
-  const auto name = read_name(in, number, names);
+Result<> read_tensor(HeaderBytes& in, std::uint64_t number, Names& names, TensorTable& table,
+                     Objections& objections) {
+  const auto name = read_name(in, number, names, objections);
   if (!name) return std::unexpected(name.error());
   HeaderTensor tensor;
   tensor.name = *name;
   if (auto ok = read_shape(in, tensor); !ok) return ok;
-  if (auto ok = read_type(in, tensor); !ok) return ok;
+  if (auto ok = read_type(in, tensor, objections); !ok) return ok;
   const std::size_t at = in.position();
   const auto offset = in.number<std::int64_t>({"the offset of tensor", tensor.name});
   if (!offset) return std::unexpected(offset.error());
@@ -112,91 +99,65 @@ Result<> read_tensor(HeaderBytes& in, std::uint64_t number, Names& names, Tensor
   return {};
 }
 
-/// Moves `end`, where the next tensor is due, behind this one. False past 2^63.
-bool pass(std::int64_t& end, const HeaderTensor& tensor, std::int64_t alignment) {
-  return add_to(end, tensor.bytes) && round_up(end, alignment);
+// Both empty in a table that is no file.
+std::string at_byte(std::optional<std::size_t> at) {
+  return at ? fmt::format(" at byte {}", *at) : "";
+}
+std::string byte_in_brackets(std::optional<std::size_t> at) {
+  return at ? fmt::format(" (byte {})", *at) : "";
 }
 
-bool packs_in_another_order(const std::vector<HeaderTensor>& tensors, std::int64_t alignment) {
-  std::vector<const HeaderTensor*> sorted;
-  sorted.reserve(tensors.size());
-  for (const HeaderTensor& tensor : tensors) sorted.push_back(&tensor);
-  // Empty tensors lie at the offset of the one that follows them.
-  std::ranges::sort(sorted, {}, [](const HeaderTensor* tensor) {
-    return std::pair(tensor->offset, tensor->bytes);
-  });
-  std::int64_t due = 0;
-  return std::ranges::all_of(sorted, [&](const HeaderTensor* tensor) {
-    return tensor->offset == due && pass(due, *tensor, alignment);
-  });
-}
-
-std::unexpected<Error> packing_fault(const TensorTable& table, std::size_t index, std::int64_t due,
-                                     std::int64_t alignment) {
-  const HeaderTensor& tensor = table.tensors[index];
-  const std::string where = fmt::format("tensor '{}' has offset {} at byte {}", shown(tensor.name),
-                                        tensor.offset, table.offset_fields[index]);
-  if (tensor.offset % alignment != 0) {
-    return fail(ErrorKind::malformed, "{}, not a multiple of the alignment {}", where, alignment);
+/// Of a type that engines do not read.
+Result<> object_to_type(const HeaderTensor& tensor, const TensorType* type,
+                        std::string_view spelled, std::optional<std::size_t> at,
+                        Objections& objections) {
+  if (type == nullptr) {
+    return objections.raise(
+        Objection::unknown_type,
+        fail(ErrorKind::unsupported, "tensor '{}' has type {}{}, which is not known",
+             shown(tensor.name), spelled, at_byte(at)));
   }
-  if (packs_in_another_order(table.tensors, alignment)) {
-    return fail(ErrorKind::malformed, "{} where {} is due: the data is not in the table's order",
-                where, due);
-  }
-  if (tensor.offset < due) {
-    return fail(ErrorKind::malformed, "{} where {} is due: it overlaps the tensors before it",
-                where, due);
-  }
-  return fail(ErrorKind::malformed, "{} where {} is due: a gap of {} bytes", where, due,
-              tensor.offset - due);
+  return objections.raise(
+      Objection::removed_type,
+      with_hint(fail(ErrorKind::unsupported,
+                     "tensor '{}' has type {} ({}){}, which engines no longer read",
+                     shown(tensor.name), type->id, type->name, at_byte(at)),
+                "fetch a newer file of this model, or convert and quantise it again"));
 }
 
 }  // namespace
 
-Result<TensorTable> read_tensor_table(HeaderBytes& in, std::int64_t count) {
-  TensorTable table;
-  Names names;
-  for (std::int64_t i = 0; i < count; ++i) {
-    auto ok = read_tensor(in, static_cast<std::uint64_t>(i), names, table);
-    if (!ok) return std::unexpected(std::move(ok).error());
+Result<> set_type(HeaderTensor& tensor, const TensorType* type, std::string_view spelled,
+                  std::optional<std::size_t> at, Objections& objections) {
+  if (type == nullptr || type->removed) {
+    if (auto ok = object_to_type(tensor, type, spelled, at, objections); !ok) return ok;
   }
-  return table;
-}
-
-Result<> check_packing(const TensorTable& table, std::int64_t alignment) {
-  std::int64_t due = 0;
-  for (std::size_t i = 0; i < table.tensors.size(); ++i) {
-    const HeaderTensor& tensor = table.tensors[i];
-    if (tensor.offset != due) return packing_fault(table, i, due, alignment);
-    if (!pass(due, tensor, alignment)) {
-      return fail(ErrorKind::malformed, "the data up to tensor '{}' (byte {}) passes 2^63 bytes",
-                  shown(tensor.name), table.offset_fields[i]);
-    }
+  tensor.type = type != nullptr ? std::string(type->name) : fmt::format("type {}", spelled);
+  if (type == nullptr || type->block == 0) return {};
+  if (tensor.ne[0] % type->block != 0) {
+    return fail(ErrorKind::malformed,
+                "tensor '{}' has rows of {} elements, not a multiple of the {} that a block of {} "
+                "holds{}",
+                shown(tensor.name), tensor.ne[0], type->block, type->name, byte_in_brackets(at));
   }
+  std::int64_t bytes = tensor.elements / type->block;
+  if (!multiply_by(bytes, type->block_bytes)) {
+    return fail(ErrorKind::malformed, "tensor '{}' takes 2^63 bytes or more{}", shown(tensor.name),
+                byte_in_brackets(at));
+  }
+  tensor.bytes = bytes;
   return {};
 }
 
-Result<> check_data_end(const TensorTable& table, std::int64_t data_offset,
-                        std::int64_t file_bytes) {
-  if (table.tensors.empty()) return {};
-  const HeaderTensor& last = table.tensors.back();
-  std::int64_t whole = data_offset;
-  if (!add_to(whole, last.offset) || !add_to(whole, last.bytes)) {
-    return fail(ErrorKind::malformed, "the data of tensor '{}' ends past 2^63 bytes",
-                shown(last.name));
+Result<TensorTable> read_tensor_table(HeaderBytes& in, std::int64_t count, Objections& objections) {
+  TensorTable table;
+  Names names;
+  for (std::int64_t i = 0; i < count; ++i) {
+    in.expect_less_behind(in.layout().least_tensor_bytes());
+    auto ok = read_tensor(in, static_cast<std::uint64_t>(i), names, table, objections);
+    if (!ok) return std::unexpected(std::move(ok).error());
   }
-  if (whole <= file_bytes) return {};
-  const auto end_of = [&](const HeaderTensor& tensor) {
-    return data_offset + tensor.offset + tensor.bytes;  // at most `whole`
-  };
-  const auto outside = std::ranges::find_if(
-      table.tensors, [&](const HeaderTensor& tensor) { return end_of(tensor) > file_bytes; });
-  return with_hint(
-      fail(ErrorKind::malformed,
-           "the file is cut off: tensor '{}' ends at byte {}, the file has {}",
-           shown(outside->name), end_of(*outside), file_bytes),
-      fmt::format("an unfinished download looks like this; the whole file has at least {} bytes",
-                  whole));
+  return table;
 }
 
 }  // namespace picchio::gguf

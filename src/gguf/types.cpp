@@ -1,19 +1,23 @@
 #include "gguf/types.h"
 
+#include "base/text.h"
+
 #include <algorithm>
 #include <iterator>
 
 namespace picchio::gguf {
 namespace {
 
-// Removed ids keep their row, so that a message can name what the file holds.
+// Removed ids keep their row, so that a message can name what the file holds. q4_0_N_M and
+// iq4_nl_N_M were files of rows interleaved for one CPU: the blocks of q4_0 and iq4_nl in another
+// order, of the same weight. q4_2 and q4_3 went before GGUF came.
 constexpr TensorType kTensorTypes[] = {
     {0, "f32", 1, 4, 0},
     {1, "f16", 1, 2, 1},
     {2, "q4_0", 32, 18, 2},
     {3, "q4_1", 32, 20, 3},
-    {4, "q4_2", 0, 0},
-    {5, "q4_3", 0, 0},
+    {4, "q4_2", 0, 0, std::nullopt, true},
+    {5, "q4_3", 0, 0, std::nullopt, true},
     {6, "q5_0", 32, 22, 8},
     {7, "q5_1", 32, 24, 9},
     {8, "q8_0", 32, 34, 7},
@@ -39,14 +43,14 @@ constexpr TensorType kTensorTypes[] = {
     {28, "f64", 1, 8},
     {29, "iq1_m", 256, 56, 31},
     {30, "bf16", 1, 2, 32},
-    {31, "q4_0_4_4", 0, 0},
-    {32, "q4_0_4_8", 0, 0},
-    {33, "q4_0_8_8", 0, 0},
+    {31, "q4_0_4_4", 32, 18, std::nullopt, true},
+    {32, "q4_0_4_8", 32, 18, std::nullopt, true},
+    {33, "q4_0_8_8", 32, 18, std::nullopt, true},
     {34, "tq1_0", 256, 54, 36},
     {35, "tq2_0", 256, 66, 37},
-    {36, "iq4_nl_4_4", 0, 0},
-    {37, "iq4_nl_4_8", 0, 0},
-    {38, "iq4_nl_8_8", 0, 0},
+    {36, "iq4_nl_4_4", 32, 18, std::nullopt, true},
+    {37, "iq4_nl_4_8", 32, 18, std::nullopt, true},
+    {38, "iq4_nl_8_8", 32, 18, std::nullopt, true},
     {39, "mxfp4", 32, 17, 38},
     {40, "nvfp4", 64, 36, 39},
     {41, "q1_0", 128, 18, 40},
@@ -110,6 +114,12 @@ constexpr FileType kFileTypes[] = {
 
 const TensorType* tensor_type(std::uint32_t id) {
   return id < std::size(kTensorTypes) ? &kTensorTypes[id] : nullptr;
+}
+
+const TensorType* tensor_type(std::string_view name) {
+  const auto* row = std::ranges::find_if(
+      kTensorTypes, [&](const TensorType& type) { return lower(type.name) == lower(name); });
+  return row != std::end(kTensorTypes) ? row : nullptr;
 }
 
 std::optional<std::int64_t> file_type_guess(std::string_view type) {

@@ -12,13 +12,16 @@ namespace picchio::gguf {
 struct TensorType {
   std::uint32_t id = 0;
   std::string_view name;   // as the engine prints it: "q4_K"
-  std::int64_t block = 0;  // 0: a type that was taken out of the format; engines refuse it
+  std::int64_t block = 0;  // 0: no file ever held it, and nothing says what it weighs
   std::int64_t block_bytes = 0;
   std::optional<std::int64_t> file_type = std::nullopt;  // of a file mostly of this type
+  bool removed = false;  // taken out of the format; engines refuse it
 };
 
 /// nullptr for an id that is not in the table. The table stands at ggml 0.27.0.
 [[nodiscard]] const TensorType* tensor_type(std::uint32_t id);
+/// By its name, in whatever case: ollama writes "Q4_K". nullptr for one that is not in the table.
+[[nodiscard]] const TensorType* tensor_type(std::string_view name);
 
 /// general.file_type as llama.cpp prints it: "Q4_K - Medium", "all F32"; "(guessed) " in front when
 /// the number says so, "unknown, may not work" for a number without a name. A label, not a fact:
