@@ -14,6 +14,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
     Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
+    Command{"id", "say what is inside a model file, whatever its label claims", id},
     Command{"replay", "judge a run kept by --keep-logs again", replay},
 };
 
@@ -24,7 +25,9 @@ const Command* mistyped(const std::string& word) {
   constexpr std::size_t kTypos = 2;
   const auto nearest = std::ranges::min_element(
       kCommands, {}, [&](const Command& command) { return edit_distance(word, command.name); });
-  return edit_distance(word, nearest->name) <= kTypos ? nearest : nullptr;
+  // Of a short word more than half may not be a typo: "ab" is not "id".
+  const std::size_t distance = edit_distance(word, nearest->name);
+  return distance <= std::min(kTypos, word.size() / 2) ? nearest : nullptr;
 }
 
 Arguments split_arguments(std::vector<std::string> words) {

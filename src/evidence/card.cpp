@@ -38,6 +38,29 @@ bool is_label(std::string_view word) {
   return false;
 }
 
+/// "output.weight", "output_norm.bias", "output_hc_fn.weight": the one head and what belongs to it.
+bool is_the_output(std::string_view name) {
+  for (std::string_view usual : {"output.", "output_norm", "cls", "output_hc"}) {
+    if (name.starts_with(usual)) return true;
+  }
+  return false;
+}
+
+bool is_unusual(const CardTensor& tensor, CardKind kind) {
+  switch (tensor.part) {
+    case TensorPart::next_token:
+      return true;
+    case TensorPart::vision:
+      return kind == CardKind::model;
+    case TensorPart::other:
+      return kind == CardKind::model || kind == CardKind::projector;
+    case TensorPart::output:
+      return kind == CardKind::model && !is_the_output(tensor.name);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(CardKind kind) {
@@ -88,6 +111,14 @@ std::string_view name_of(TensorPart part) {
       return "other";
   }
   return "other";
+}
+
+std::vector<std::size_t> unusual_tensors(const Card& card) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < card.tensors.size(); ++i) {
+    if (is_unusual(card.tensors[i], card.kind)) out.push_back(i);
+  }
+  return out;
 }
 
 std::optional<double> bits_per_weight(const Card& card) {

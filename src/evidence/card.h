@@ -109,6 +109,14 @@ struct Experts {
   std::optional<std::int64_t> shared;
 };
 
+/// How the KV cache was stored when this model was last measured on this machine.
+struct LastKv {
+  std::string k;  // "f16"
+  std::string v;
+  std::string time;    // RFC 3339, UTC
+  std::string engine;  // "llama.cpp b11669"
+};
+
 struct Card {
   CardKind kind = CardKind::model;
   std::vector<CardFile> files;  // all shards, in order
@@ -143,7 +151,13 @@ struct Card {
   /// Of a model only: parameters that one token uses, and the bytes that reading them takes.
   std::optional<std::int64_t> active_parameters;
   std::optional<std::int64_t> bytes_per_token;
+  /// From the cache of runs, never from the file. Absent: this model was not measured here.
+  std::optional<LastKv> last_kv;
 };
+
+/// Tensors that a file of this kind usually does not hold: next-token heads, an encoder inside a
+/// language model, second output layers, names that no part claims. Indices into Card::tensors.
+[[nodiscard]] std::vector<std::size_t> unusual_tensors(const Card& card);
 
 /// 8 x bytes / elements of the priced tensors; absent when there are none.
 [[nodiscard]] std::optional<double> bits_per_weight(const Card& card);

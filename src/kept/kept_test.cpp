@@ -531,6 +531,33 @@ TEST(LastRuns, RatesAreTheWarmMediansThatCount) {
   EXPECT_EQ(last_run_of(run, verdict, "m", "t").wallclock, 5.5);
 }
 
+TEST(LastRuns, TheTypesOfTheKvCacheAreOfTheLoadThatCounts) {
+  picchio::Run run;
+  EXPECT_EQ(last_run_of(run, Verdict{}, "m", "t").kv_type_k, "");
+  run.passes.resize(1);
+  Load probe;
+  probe.role = LoadRole::probe;
+  probe.kv_type_k = probe.kv_type_v = "f16";
+  Load load;
+  load.kv_type_k = "q8_0";
+  load.kv_type_v = "q4_0";
+  run.passes[0].log.loads = {probe, load};
+  const LastRun last = last_run_of(run, Verdict{}, "m", "t");
+  EXPECT_EQ(last.kv_type_k, "q8_0");
+  EXPECT_EQ(last.kv_type_v, "q4_0");
+  const auto again = last_runs_from_json(last_runs_to_json({last}));
+  ASSERT_TRUE(again && again->size() == 1);
+  EXPECT_EQ(again->front().kv_type_k, "q8_0");
+}
+
+TEST(LastRuns, ARecordOfBeforeTheKvTypesIsReadWithoutThem) {
+  const auto runs = last_runs_from_json(
+      R"({"schema": "picchio.last-runs.v1", "runs": [{"model": "/m.gguf", "decode": 5.5}]})");
+  ASSERT_TRUE(runs && runs->size() == 1);
+  EXPECT_EQ(runs->front().kv_type_k, "");
+  EXPECT_EQ(runs->front().decode, 5.5);
+}
+
 TEST(LastRuns, TheUsersCacheFolderAndThePresentTime) {
   const TemporaryFolder folder;
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1), 0);

@@ -58,6 +58,8 @@ void describe(A& archive, Ref<A, LastRun> value) {
   archive("engine_version", value.engine_version);
   archive("protocol", value.protocol);
   archive("picchio_version", value.picchio_version);
+  archive("kv_type_k", value.kv_type_k);
+  archive("kv_type_v", value.kv_type_v);
   archive("prefill", value.prefill);
   archive("decode", value.decode);
   archive("wallclock", value.wallclock);
@@ -100,6 +102,10 @@ LastRun last_run_of(const Run& run, const Verdict& verdict, std::string model, s
   out.engine_version = run.raw.engine.build.empty() ? run.raw.engine.version : run.raw.engine.build;
   out.protocol = run.raw.protocol;
   out.picchio_version = run.raw.picchio_version;
+  if (const Load* load = run.passes.empty() ? nullptr : main_load(run.passes.front().log)) {
+    out.kv_type_k = load->kv_type_k;
+    out.kv_type_v = load->kv_type_v;
+  }
   out.prefill = median_of(run.warm_prefill, run.passes, &Lanes::prefill, &Lanes::prefill_abstain);
   out.decode = median_of(run.warm_decode, run.passes, &Lanes::decode, &Lanes::decode_abstain);
   out.wallclock =

@@ -27,6 +27,8 @@ struct LastRun {
   std::string engine_version;
   std::string protocol;
   std::string picchio_version;
+  std::string kv_type_k;  // "f16": how the cache was stored, a choice of the run
+  std::string kv_type_v;
   std::optional<double> prefill;
   std::optional<double> decode;
   std::optional<double> wallclock;

@@ -43,6 +43,12 @@ class MappedFile {
 /// Same for a descriptor, until its end; `name` is for the error's text.
 [[nodiscard]] Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name);
 
+/// Reads on until `bytes` holds `size` bytes; false when the end came first. Waits for a slow
+/// writer, but not for one that never writes: an interrupt (`stop_fd`, see Interrupts::fd()) is an
+/// error of kind interrupted.
+[[nodiscard]] Result<bool> read_on(int fd, std::string& bytes, std::size_t size,
+                                   std::string_view name, int stop_fd);
+
 /// Writes beside `path`, flushes to the disk and renames, so that a reader sees the old file or the
 /// whole new one; the temporary file is gone after a failure. A symbolic link is followed.
 /// Something that is no regular file (/dev/stdout, a pipe) is written to directly, never replaced.

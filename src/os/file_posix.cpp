@@ -118,6 +118,28 @@ Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name) {
   }
 }
 
+Result<bool> read_on(int fd, std::string& bytes, std::size_t size, std::string_view name,
+                     int stop_fd) {
+  while (bytes.size() < size) {
+    pollfd wait[2] = {{.fd = fd, .events = POLLIN, .revents = 0},
+                      {.fd = stop_fd, .events = POLLIN, .revents = 0}};
+    if (::poll(wait, 2, -1) < 0 && errno != EINTR) {
+      return fail(errno_kind(errno), "cannot wait for '{}': {}", name, errno_text(errno));
+    }
+    if (wait[1].revents != 0) return fail(ErrorKind::interrupted, "interrupted");
+    if (wait[0].revents == 0) continue;
+    const std::size_t had = bytes.size();
+    bytes.resize(std::min(size, had + kReadBlock));
+    const ssize_t got = ::read(fd, bytes.data() + had, bytes.size() - had);
+    bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return false;
+    if (got < 0 && errno != EINTR && errno != EAGAIN) {
+      return fail(errno_kind(errno), "cannot read '{}': {}", name, errno_text(errno));
+    }
+  }
+  return true;
+}
+
 Result<std::string> read_file(const std::string& path, std::int64_t cap) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return fail(errno_kind(errno), "cannot open '{}': {}", path, errno_text(errno));

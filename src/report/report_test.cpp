@@ -2,7 +2,9 @@
 // the established tool's readers need.
 #include "base/text.h"
 #include "report/block.h"
+#include "report/described.h"
 #include "report/explain.h"
+#include "report/golden.h"
 #include "report/json.h"
 #include "report/layout.h"
 #include "report/log_text.h"
@@ -14,32 +16,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 #include <string>
 
 namespace picchio {
 namespace {
 
 using samples::Sample;
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
-
-void expect_golden(const std::string& name, const std::string& got) {
-  const std::string path = std::string(PICCHIO_SOURCE_DIR) + "/src/report/testdata/" + name;
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << got;
-    return;
-  }
-  EXPECT_EQ(slurp(path), got) << "UPDATE_GOLDEN=1 rewrites " << path;
-}
 
 EngineLog log_of(const Sample& sample) {
   if (sample.run.passes.empty()) return {};
@@ -148,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Report, EverySample, testing::ValuesIn(samples::all()),
 // The lines that this block shares with the established tool's, against one it published.
 TEST(Block, SharedLinesAreThoseOfThePublishedBlock) {
   const std::string path = std::string(PICCHIO_CORPUS_DIR) + "/blocks/healthy-metal.txt";
-  const std::string published = slurp(path);
+  const std::string published = file_text(path);
   if (published.empty()) GTEST_SKIP() << "no corpus: " << path;
   const Sample sample = samples::healthy_metal();
   const std::string text = block(sample.run, sample.verdict);
@@ -254,7 +237,7 @@ void make_huge(Sample& sample, double real, std::int64_t whole) {
     for (Load& load : pass.log.loads) {
       load.parameters = real;
       load.weight_bytes = whole;
-      load.splits = GraphSplits{whole, whole, whole, 1};
+      load.splits = GraphSplits{whole, whole, whole, 1, false};
     }
   }
   run.warm_prefill = run.warm_decode = run.warm_wallclock = {real, real, real, ""};
@@ -460,33 +443,11 @@ TEST(Json, PassesThatDifferHaveNoCommonLayerCount) {
   EXPECT_FALSE(json["placement"]["disagreement"].is_null());
 }
 
-// Every key that is printed is in the schema and in docs/json.md, every key the schema demands is
-// printed; the end-to-end tests hold values against the schema.
-void expect_described(const nlohmann::json& value, const nlohmann::json& schema,
-                      const std::string& document, const std::string& where) {
-  if (value.is_array() && schema.contains("items")) {
-    for (const auto& element : value) {
-      expect_described(element, schema["items"], document, where + "[]");
-    }
-  }
-  if (!value.is_object() || !schema.contains("properties")) return;
-  const auto& properties = schema["properties"];
-  for (const auto& [key, inner] : value.items()) {
-    ASSERT_TRUE(properties.contains(key)) << where << "." << key << " is not in the schema";
-    EXPECT_NE(document.find("`" + key + "`"), std::string::npos)
-        << key << " is not in docs/json.md";
-    expect_described(inner, properties[key], document, where + "." + key);
-  }
-  for (const auto& key : schema["required"]) {
-    EXPECT_TRUE(value.contains(key.get<std::string>())) << where << " lacks " << key;
-  }
-}
-
 TEST(Json, SchemaAndDocumentNameEveryKey) {
   const std::string docs = std::string(PICCHIO_SOURCE_DIR) + "/docs/";
-  const std::string document = slurp(docs + "json.md");
-  const auto run_schema = nlohmann::json::parse(slurp(docs + "schema/diagnose.v1.json"));
-  const auto log_schema = nlohmann::json::parse(slurp(docs + "schema/explain-log.v1.json"));
+  const std::string document = file_text(docs + "json.md");
+  const auto run_schema = nlohmann::json::parse(file_text(docs + "schema/diagnose.v1.json"));
+  const auto log_schema = nlohmann::json::parse(file_text(docs + "schema/explain-log.v1.json"));
   for (const Sample& sample : samples::all()) {
     expect_described(nlohmann::json::parse(run_json(sample.run, sample.verdict, 0)), run_schema,
                      document, sample.name);

@@ -1,0 +1,115 @@
+#include "commands/card_source.h"
+
+#include "base/text.h"
+#include "gguf/card.h"
+#include "gguf/header.h"
+#include "gguf/shards.h"
+#include "kept/last_run.h"
+#include "os/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace picchio {
+namespace {
+
+// Small models' headers fit at once; a large vocabulary takes some rounds.
+constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
+
+std::unexpected<Error> about(const std::string& what, Error error) {
+  error.message = fmt::format("cannot read '{}': {}", plain(what), error.message);
+  return std::unexpected(std::move(error));
+}
+
+Result<gguf::Header> read_file_header(const std::string& path) {
+  const Result<os::MappedFile> file = os::MappedFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  Result<gguf::Header> header =
+      gguf::read_header(file->bytes(), file->size(), gguf::Accept::readable);
+  if (!header) return about(path, header.error());
+  return header;
+}
+
+/// The types of the KV cache are a choice of the run: those of the last one measured here.
+std::optional<LastKv> last_kv(const std::string& model) {
+  const Result<std::string> folder = os::cache_dir();
+  if (!folder) return std::nullopt;
+  const auto runs = kept::read_last_runs(*folder);
+  if (!runs) return std::nullopt;  // a broken cache is no reason to print no card
+  const std::string key = os::real_path(model).value_or(model);
+  const auto found = std::ranges::find(*runs, key, &kept::LastRun::model);
+  if (found == runs->end() || found->kv_type_k.empty()) return std::nullopt;
+  return LastKv{found->kv_type_k, found->kv_type_v, found->time,
+                fmt::format("{} {}", found->engine, found->engine_version)};
+}
+
+Result<Card> card_of_file(const std::string& path) {
+  Result<gguf::Header> given = read_file_header(path);
+  if (!given) return std::unexpected(given.error());
+  Result<std::vector<std::string>> paths = gguf::shard_set_paths(path, *given);
+  if (!paths) return about(path, paths.error());
+  std::vector<gguf::Header> headers;
+  for (const std::string& shard : *paths) {
+    if (paths->size() == 1) {
+      headers.push_back(*std::move(given));
+      break;
+    }
+    Result<gguf::Header> header = read_file_header(shard);
+    if (!header) {
+      return with_hint(std::unexpected(header.error()),
+                       fmt::format("'{}' is one of {} shards, which lie side by side", plain(path),
+                                   paths->size()));
+    }
+    headers.push_back(*std::move(header));
+  }
+  const std::string first = paths->front();
+  Result<Card> card = gguf::card_of(std::move(headers), *std::move(paths));
+  if (!card) return about(path, card.error());
+  card->last_kv = last_kv(first);
+  return card;
+}
+
+/// Reads standard input only as far as the header goes: what follows can be the whole model.
+Result<Card> card_of_stream(os::Interrupts& interrupts) {
+  std::string bytes;
+  std::size_t wanted = kFirstBytes;
+  bool more = true;
+  for (;;) {
+    const Result<bool> read = os::read_on(0, bytes, wanted, "standard input", interrupts.fd());
+    if (!read) return std::unexpected(read.error());
+    more = *read;
+    const auto ended = static_cast<std::int64_t>(bytes.size());
+    const std::span<const std::byte> view = std::as_bytes(std::span(bytes.data(), bytes.size()));
+    std::int64_t needed = 0;
+    Result<gguf::Header> header =
+        gguf::read_header(view, std::nullopt, gguf::Accept::readable, &needed);
+    if (header) {
+      std::vector<gguf::Header> one;
+      one.push_back(*std::move(header));
+      Result<Card> card = gguf::card_of(std::move(one), {"-"});
+      if (!card) return about("standard input", card.error());
+      return card;
+    }
+    if (header.error().kind != ErrorKind::failed) return about("standard input", header.error());
+    if (!more) {
+      // The end is known now: the reader can say what is missing.
+      const auto cut = gguf::read_header(view, ended, gguf::Accept::readable);
+      return about("standard input", cut ? header.error() : cut.error());
+    }
+    wanted =
+        std::max(bytes.size() * 2, static_cast<std::size_t>(std::max<std::int64_t>(needed, 0)));
+  }
+}
+
+}  // namespace
+
+Result<Card> read_card(const std::string& what, HashWish /*hash*/, os::Interrupts& interrupts) {
+  if (what == "-") return card_of_stream(interrupts);
+  return card_of_file(what);
+}
+
+}  // namespace picchio
