@@ -1,14 +1,13 @@
 #include "kept/last_run.h"
 
 #include "kept/json_archive.h"
+#include "kept/set_aside.h"
 #include "os/file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 
 namespace picchio::kept {
 namespace {
@@ -34,17 +33,6 @@ std::optional<double> median_of(const LaneSummary& lane, const std::vector<Pass>
   if (lane.median || passes.size() != 1) return lane.median;
   const Lanes& only = passes.front().lanes;  // a run of one pass has no warm one
   return (only.*abstain).empty() ? only.*cold : std::nullopt;
-}
-
-// A pipe in place of the file would block, a folder cannot be replaced.
-Result<bool> present(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) return false;
-  if (!std::filesystem::is_regular_file(status)) {
-    return fail(ErrorKind::unsupported, "'{}' is not a regular file", path);
-  }
-  return true;
 }
 
 }  // namespace
@@ -115,16 +103,10 @@ LastRun last_run_of(const Run& run, const Verdict& verdict, std::string model, s
 
 Result<std::vector<LastRun>> read_last_runs(const std::string& cache_folder) {
   const std::string path = cache_folder + "/last-runs.json";
-  const Result<bool> there = present(path);
-  if (!there) return std::unexpected(there.error());
-  if (!*there) return std::vector<LastRun>{};
-  const Result<std::string> text = os::read_file(path, kMostBytes);
-  if (!text) {
-    // Over the cap: whatever it is, this program did not write it.
-    const bool too_large = text.error().kind == ErrorKind::unsupported;
-    return fail(too_large ? ErrorKind::malformed : text.error().kind, "{}", text.error().message);
-  }
-  Result<std::vector<LastRun>> runs = last_runs_from_json(*text);
+  const Result<std::optional<std::string>> text = read_cache_file(path, kMostBytes);
+  if (!text) return std::unexpected(text.error());
+  if (!*text) return std::vector<LastRun>{};
+  Result<std::vector<LastRun>> runs = last_runs_from_json(**text);
   if (!runs) {
     return fail(ErrorKind::malformed, "cannot read '{}': {}", path, runs.error().message);
   }
@@ -135,19 +117,10 @@ Result<> remember_last_run(const std::string& cache_folder, LastRun run, std::st
   if (const Result<> made = os::make_dirs(cache_folder); !made) return made;
   const std::string path = cache_folder + "/last-runs.json";
   Result<std::vector<LastRun>> runs = read_last_runs(cache_folder);
-  if (!runs && runs.error().kind == ErrorKind::malformed) {
-    const std::string aside = path + ".unreadable";
-    std::error_code error;
-    std::filesystem::rename(path, aside, error);
-    // Another picchio may have moved it meanwhile; what is there no longer needs no moving.
-    if (error && error != std::errc::no_such_file_or_directory) {
-      return fail(ErrorKind::failed, "{}, and it cannot be moved aside: {}", runs.error().message,
-                  error.message());
-    }
-    if (note != nullptr) *note = fmt::format("{}; moved to '{}'", runs.error().message, aside);
+  if (!runs) {
+    if (const auto moved = set_aside(path, runs.error(), note); !moved) return moved;
     runs = std::vector<LastRun>{};
   }
-  if (!runs) return std::unexpected(runs.error());
   return os::write_file_atomic(
       path, last_runs_to_json(with_last_run(*std::move(runs), std::move(run))), 0600);
 }

@@ -68,11 +68,13 @@ class MappedFile {
 
 [[nodiscard]] bool exists(const std::string& path);
 
-/// What tells one state of a file from another.
+/// What tells one state of a file from another. Device and inode name the file, until it is removed
+/// and its inode is used again.
 struct FileIdentity {
   std::int64_t size = 0;
   std::int64_t mtime_ns = 0;
   std::uint64_t inode = 0;
+  std::uint64_t device = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 [[nodiscard]] Result<FileIdentity> file_identity(const std::string& path);

@@ -45,7 +45,8 @@ Result<FileIdentity> file_identity(const std::string& path) {
   return FileIdentity{
       .size = info.st_size,
       .mtime_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec,
-      .inode = info.st_ino};
+      .inode = info.st_ino,
+      .device = static_cast<std::uint64_t>(info.st_dev)};
 }
 
 std::optional<double> cached_fraction(const std::string& path) {

@@ -16,7 +16,8 @@ Result<FileIdentity> file_identity(const std::string& path) {
   return FileIdentity{.size = info.st_size,
                       .mtime_ns = std::int64_t{info.st_mtimespec.tv_sec} * 1'000'000'000 +
                                   info.st_mtimespec.tv_nsec,
-                      .inode = info.st_ino};
+                      .inode = info.st_ino,
+                      .device = static_cast<std::uint64_t>(info.st_dev)};
 }
 
 // mincore() counts pages of this mapping there, not those of the unified buffer cache.
