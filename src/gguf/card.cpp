@@ -177,12 +177,6 @@ void add_objections(Card& card, const std::vector<Header>& shards,
   std::ranges::move(objections.sentences(), std::back_inserter(card.objections));
 }
 
-/// Counts of experts without which nobody can tell what a token uses.
-bool experts_add_up(const Card& card) {
-  if (!card.experts) return true;
-  return card.experts->used > 0 && card.experts->used <= card.experts->count;
-}
-
 Result<Card> card_of_set(const std::vector<Header>& shards, const std::vector<std::string>& paths) {
   if (auto ok = check_set(shards, paths); !ok) return std::unexpected(std::move(ok).error());
   Card card = told_by(shards.front());
@@ -200,7 +194,7 @@ Result<Card> card_of_set(const std::vector<Header>& shards, const std::vector<st
   card.types = types_of(card.tensors);
   add_objections(card, shards, paths);
   add_audit(card, shards, paths);
-  if (card.kind == CardKind::model && experts_add_up(card)) add_use(card, shards, use);
+  if (card.kind == CardKind::model && use.adds_up()) add_use(card, shards, use);
   return card;
 }
 

@@ -3,6 +3,7 @@
 
 #include "gguf/types.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,34 +14,71 @@
 
 namespace picchio::gguf {
 
-/// `value` in `sizeof(T)` little-endian bytes.
+/// How a file writes its numbers: little-endian with 64-bit lengths unless a test wants another.
+struct Wire {
+  bool big_endian = false;
+  bool wide = true;  // false: version 1
+
+  /// `value` in `sizeof(T)` bytes.
+  template <class T>
+  [[nodiscard]] std::string raw(T value) const {
+    std::string bytes;
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      bytes += static_cast<char>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xFFU);
+    }
+    if (big_endian) std::ranges::reverse(bytes);
+    return bytes;
+  }
+  [[nodiscard]] std::string length(std::uint64_t value) const {
+    return wide ? raw(value) : raw(static_cast<std::uint32_t>(value));
+  }
+  [[nodiscard]] std::string text(std::string_view value) const {
+    return length(value.size()) + std::string(value);
+  }
+  /// Any pair: the key, the value's type, the value's bytes as they shall stand in the file.
+  [[nodiscard]] std::string pair(std::string_view key, std::uint32_t type,
+                                 std::string_view value) const {
+    return text(key) + raw(type) + std::string(value);
+  }
+  [[nodiscard]] std::string pair_u32(std::string_view key, std::uint32_t value) const {
+    return pair(key, 4, raw(value));
+  }
+  [[nodiscard]] std::string pair_text(std::string_view key, std::string_view value) const {
+    return pair(key, 8, text(value));
+  }
+  /// The value of an array; `elements` as they shall stand in the file.
+  [[nodiscard]] std::string array(std::uint32_t type, std::uint64_t count,
+                                  std::string_view elements = "") const {
+    return raw(type) + length(count) + std::string(elements);
+  }
+  [[nodiscard]] std::string pair_texts(std::string_view key, std::size_t count,
+                                       std::string_view element) const {
+    std::string elements;
+    for (std::size_t i = 0; i < count; ++i) elements += text(element);
+    return pair(key, 9, array(8, count, elements));
+  }
+};
+
 template <class T>
 std::string raw(T value) {
-  std::string bytes;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    bytes += static_cast<char>((static_cast<std::uint64_t>(value) >> (8 * i)) & 0xFFU);
-  }
-  return bytes;
+  return Wire{}.raw(value);
 }
-
-inline std::string raw_text(std::string_view text) {
-  return raw<std::uint64_t>(text.size()) + std::string(text);
-}
-
-/// Any pair: the key, the value's type, the value's bytes as they shall stand in the file.
+inline std::string raw_text(std::string_view text) { return Wire{}.text(text); }
 inline std::string raw_pair(std::string_view key, std::uint32_t type, std::string_view value) {
-  return raw_text(key) + raw(type) + std::string(value);
+  return Wire{}.pair(key, type, value);
 }
 inline std::string pair_u32(std::string_view key, std::uint32_t value) {
-  return raw_pair(key, 4, raw(value));
+  return Wire{}.pair_u32(key, value);
 }
 inline std::string pair_text(std::string_view key, std::string_view value) {
-  return raw_pair(key, 8, raw_text(value));
+  return Wire{}.pair_text(key, value);
 }
 inline std::string pair_texts(std::string_view key, std::size_t count, std::string_view element) {
-  std::string value = raw<std::uint32_t>(8) + raw<std::uint64_t>(count);
-  for (std::size_t i = 0; i < count; ++i) value += raw_text(element);
-  return raw_pair(key, 9, value);
+  return Wire{}.pair_texts(key, count, element);
+}
+inline std::string array_value(std::uint32_t type, std::uint64_t count,
+                               std::string_view elements = "") {
+  return Wire{}.array(type, count, elements);
 }
 
 // The empty braces below are for g++: without them it warns of members that a test leaves out.
@@ -59,6 +97,7 @@ struct GgufFile {
   std::uint64_t alignment = 32;  // for layout only; the key is a pair like any other
   std::optional<std::uint64_t> tensor_count = std::nullopt;  // absent: as many as there are
   std::optional<std::uint64_t> pair_count = std::nullopt;
+  bool big_endian = false;
 
   // NOLINTEND(readability-redundant-member-init)
 
@@ -66,23 +105,28 @@ struct GgufFile {
     return (size + alignment - 1) / alignment * alignment;
   }
 
+  /// How its numbers stand in it: what its pairs are to be written with.
+  [[nodiscard]] Wire wire() const { return {big_endian, version != 1}; }
+
   /// Up to and with the padding before the data section.
   [[nodiscard]] std::string header() const {
-    std::string out = "GGUF" + raw(version) + raw(tensor_count.value_or(tensors.size())) +
-                      raw(pair_count.value_or(pairs.size()));
-    for (const std::string& pair : pairs) out += pair;
+    const Wire out = wire();
+    std::string bytes = "GGUF" + out.raw(version) +
+                        out.length(tensor_count.value_or(tensors.size())) +
+                        out.length(pair_count.value_or(pairs.size()));
+    for (const std::string& pair : pairs) bytes += pair;
     std::uint64_t offset = 0;
     for (const TensorRow& row : tensors) {
-      out += raw_text(row.name) + raw(static_cast<std::uint32_t>(row.ne.size()));
-      for (const std::uint64_t ne : row.ne) out += raw(ne);
-      out += raw(row.type) + raw(row.offset.value_or(offset));
+      bytes += out.text(row.name) + out.raw(static_cast<std::uint32_t>(row.ne.size()));
+      for (const std::uint64_t ne : row.ne) bytes += out.length(ne);
+      bytes += out.raw(row.type) + out.raw(row.offset.value_or(offset));
       offset += padded(bytes_of(row));
     }
-    out.resize(padded(out.size()), '\0');
-    return out;
+    bytes.resize(padded(bytes.size()), '\0');
+    return bytes;
   }
 
-  /// Of the data, without padding behind the last tensor.
+  /// Of the data, without padding behind the last tensor; as packed, whatever offsets rows claim.
   [[nodiscard]] std::uint64_t data_bytes() const {
     std::uint64_t end = 0;
     std::uint64_t offset = 0;

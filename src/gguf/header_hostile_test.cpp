@@ -34,10 +34,6 @@ std::string with_value(std::string_view key, std::uint32_t type, std::string_vie
   return with_pair(raw_pair(key, type, value));
 }
 
-std::string array_value(std::uint32_t type, std::uint64_t count, std::string_view elements = "") {
-  return raw(type) + raw(count) + std::string(elements);
-}
-
 void expect_refused(const std::vector<Hostile>& cases) {
   for (const Hostile& c : cases) {
     const auto header = read_header(as_bytes(c.file), static_cast<std::int64_t>(c.file.size()));

@@ -1,5 +1,5 @@
 // What the engine itself said about recorded models, against the prices made from their headers.
-#include "base/text.h"
+#include "gguf/card.h"
 #include "gguf/gguf_builder.h"
 #include "gguf/model.h"
 
@@ -24,11 +24,9 @@ std::filesystem::path labels() {
 
 // The recordings write types in upper case; ids come from our table, sizes are what is under test.
 std::uint32_t type_id(const std::string& recorded) {
-  for (std::uint32_t id = 0; tensor_type(id) != nullptr; ++id) {
-    if (lower(tensor_type(id)->name) == lower(recorded)) return id;
-  }
-  ADD_FAILURE() << "no tensor type " << recorded;
-  return 0;
+  const TensorType* type = tensor_type(recorded);
+  EXPECT_NE(type, nullptr) << "no tensor type " << recorded;
+  return type != nullptr ? type->id : 0;
 }
 
 std::vector<TensorRow> rows_of(const json& tensors) {
@@ -53,17 +51,22 @@ std::vector<std::string> pairs_of(const json& recorded) {
   return pairs;
 }
 
-Result<Header> header_of(const GgufFile& spec) {
+Result<Header> header_of(const GgufFile& spec, Accept accept = Accept::loadable) {
   const std::string bytes = spec.header();
-  return read_header(as_bytes(bytes), static_cast<std::int64_t>(bytes.size() + spec.data_bytes()));
+  return read_header(as_bytes(bytes), static_cast<std::int64_t>(bytes.size() + spec.data_bytes()),
+                     accept);
 }
 
 /// "12.52 MiB (16.01 BPW)", as the engine prints a model's size.
-std::string size_line(const ModelFile& model) {
-  const auto bytes = static_cast<double>(model.tensor_bytes);
-  const double bits = bytes * 8 / static_cast<double>(model.parameters);
+std::string size_line(std::int64_t tensor_bytes, double bits) {
+  const auto bytes = static_cast<double>(tensor_bytes);
   if (bytes < 1024 * kMiB) return fmt::format("{:.2f} MiB ({:.2f} BPW)", bytes / kMiB, bits);
   return fmt::format("{:.2f} GiB ({:.2f} BPW)", bytes / kMiB / 1024, bits);
+}
+
+std::string size_line(const ModelFile& model) {
+  return size_line(model.tensor_bytes, 8 * static_cast<double>(model.tensor_bytes) /
+                                           static_cast<double>(model.parameters));
 }
 
 /// "6.56 M", "8.95 B".
@@ -81,6 +84,70 @@ std::map<std::string, int> census_of(const ModelFile& model) {
   return census;
 }
 
+std::map<std::string, int> census_of(const Card& card) {
+  std::map<std::string, int> census;
+  for (const TypeRow& row : card.types) census[row.type] = static_cast<int>(row.tensors);
+  return census;
+}
+
+/// The files of one row of quant-labels.jsonl.
+std::vector<GgufFile> files_of(const json& row) {
+  std::vector<TensorRow> rows = rows_of(row["tensors"]);
+  std::vector<GgufFile> specs;
+  auto next = rows.begin();
+  for (const json& file : row["files"]) {
+    GgufFile spec;
+    const auto end = next + static_cast<std::ptrdiff_t>(file["n_tensors"].get<std::size_t>());
+    spec.tensors.assign(next, end);
+    next = end;
+    if (specs.empty()) {
+      spec.pairs = {pair_text("general.architecture", "llama")};
+      if (file["file_type"].is_number()) {
+        spec.pairs.push_back(pair_u32("general.file_type", file["file_type"].get<std::uint32_t>()));
+      }
+    }
+    for (const auto& [key, value] : file["split"].items()) {
+      spec.pairs.push_back(pair_u32(key, value.get<std::uint32_t>()));
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+void expect_as_the_engine(const ModelFile& model, const json& row) {
+  const json& engine = row["engine"];
+  const std::string what = row["file"].get<std::string>();
+  EXPECT_EQ(size_line(model), engine["file_size"].get<std::string>()) << what;
+  EXPECT_EQ(parameters_line(model), engine["model_params"].get<std::string>()) << what;
+  EXPECT_EQ(model.file_type, engine["file_type"].get<std::string>()) << what;
+  EXPECT_EQ(census_of(model), (engine["type_census"].get<std::map<std::string, int>>())) << what;
+  EXPECT_EQ(model.tensor_bytes, row["computed_from_header"]["tensor_bytes"].get<std::int64_t>())
+      << what;
+}
+
+void expect_as_the_engine(const Card& card, const json& row) {
+  const json& engine = row["engine"];
+  const std::string what = row["file"].get<std::string>();
+  EXPECT_EQ(size_line(card.tensor_bytes, bits_per_weight(card).value_or(0)),
+            engine["file_size"].get<std::string>())
+      << what;
+  EXPECT_EQ(census_of(card), (engine["type_census"].get<std::map<std::string, int>>())) << what;
+  if (card.file_type) {
+    EXPECT_EQ(card.claimed, engine["file_type"].get<std::string>()) << what;
+  }
+  EXPECT_EQ(card.unpriced, 0) << what;
+  EXPECT_TRUE(card.objections.empty()) << what;
+  EXPECT_TRUE(card.audit.faults.empty()) << what;
+  EXPECT_EQ(card.audit.typed_bytes, card.tensor_bytes) << what;
+  EXPECT_EQ(card.audit.trailing_bytes, 0) << what;
+  for (const auto& [type, counts] : row["computed_from_header"]["by_type"].items()) {
+    const auto mine = std::ranges::find(card.types, tensor_type(type)->name, &TypeRow::type);
+    ASSERT_NE(mine, card.types.end()) << what << " " << type;
+    EXPECT_EQ(mine->elements, counts["elements"].get<std::int64_t>()) << what << " " << type;
+    EXPECT_EQ(mine->bytes, counts["bytes"].get<std::int64_t>()) << what << " " << type;
+  }
+}
+
 TEST(Labels, EveryQuantisedAndSplitModelAsTheEngineSaysIt) {
   std::ifstream in(labels() / "quant-labels.jsonl");
   if (!in) GTEST_SKIP() << "no shared/labels beside the source tree";
@@ -90,44 +157,30 @@ TEST(Labels, EveryQuantisedAndSplitModelAsTheEngineSaysIt) {
     const json row = json::parse(line);
     if (!row.contains("engine") || !row["engine"].is_object()) continue;  // the quantiser refused
     const std::string what = row["file"].get<std::string>();
-    std::vector<TensorRow> rows = rows_of(row["tensors"]);
-    const json& files = row["files"];
-    std::vector<Header> shards;
     std::vector<std::string> paths;
-    for (std::size_t i = 0, next = 0; i < files.size(); ++i) {
-      GgufFile spec;
-      const auto count = files[i]["n_tensors"].get<std::size_t>();
-      const auto from = rows.begin() + static_cast<std::ptrdiff_t>(next);
-      spec.tensors.assign(from, from + static_cast<std::ptrdiff_t>(count));
-      next += count;
-      if (i == 0) {
-        spec.pairs = {pair_text("general.architecture", "llama")};
-        if (files[0]["file_type"].is_number()) {
-          spec.pairs.push_back(
-              pair_u32("general.file_type", files[0]["file_type"].get<std::uint32_t>()));
-        }
-      }
-      for (const auto& [key, value] : files[i]["split"].items()) {
-        spec.pairs.push_back(pair_u32(key, value.get<std::uint32_t>()));
-      }
+    for (const json& file : row["files"]) paths.push_back(file["file"].get<std::string>());
+    std::vector<Header> shards;
+    std::vector<Header> readable;
+    for (const GgufFile& spec : files_of(row)) {
       auto header = header_of(spec);
       ASSERT_TRUE(header) << what << ": " << header.error().message;
+      if (paths.size() > 1) {
+        EXPECT_EQ(shard_set_paths(paths[shards.size()], *header), paths) << what;
+      }
       shards.push_back(*std::move(header));
-      paths.push_back(files[i]["file"].get<std::string>());
+      readable.push_back(header_of(spec, Accept::readable).value());
     }
-    if (files.size() > 1) {
+    if (paths.size() > 1) {
       EXPECT_EQ(shard_paths(paths[0], static_cast<std::int64_t>(paths.size())), paths);
       ++splits;
     }
     const auto model = price(std::move(shards), paths);
     ASSERT_TRUE(model) << what << ": " << model.error().message;
-    const json& engine = row["engine"];
-    EXPECT_EQ(size_line(*model), engine["file_size"].get<std::string>()) << what;
-    EXPECT_EQ(parameters_line(*model), engine["model_params"].get<std::string>()) << what;
-    EXPECT_EQ(model->file_type, engine["file_type"].get<std::string>()) << what;
-    EXPECT_EQ(census_of(*model), (engine["type_census"].get<std::map<std::string, int>>())) << what;
-    EXPECT_EQ(model->tensor_bytes, row["computed_from_header"]["tensor_bytes"].get<std::int64_t>())
-        << what;
+    expect_as_the_engine(*model, row);
+    const auto card = card_of(std::move(readable), paths);
+    ASSERT_TRUE(card) << what << ": " << card.error().message;
+    expect_as_the_engine(*card, row);
+    EXPECT_EQ(card->bytes_per_token, model->bytes_per_token) << what;
     ++compared;
   }
   EXPECT_GT(compared, 100);

@@ -64,7 +64,9 @@ TokenUse::TokenUse(const Header& first, bool tied_output)
     : first_skipped_(std::numeric_limits<std::int64_t>::max()), tied_output_(tied_output) {
   const std::int64_t experts = first.expert_count.value_or(0);
   const std::int64_t used = first.expert_used_count.value_or(experts);
-  if (used > 0 && used <= experts && experts <= std::numeric_limits<std::int32_t>::max()) {
+  adds_up_ = used <= experts && (used > 0 || experts == 0) &&
+             experts <= std::numeric_limits<std::int32_t>::max();
+  if (adds_up_) {
     experts_ = experts;
     used_ = used;
   }

@@ -22,9 +22,12 @@ namespace picchio::gguf {
 
 class TokenUse {
  public:
-  /// `first` is the shard with the values. Counts that contradict each other (`check_counts`) are
-  /// taken as if they were absent.
+  /// `first` is the shard with the values. Counts that contradict each other (check_values() says
+  /// which) are taken as if they were absent.
   TokenUse(const Header& first, bool tied_output);
+
+  /// False where the counts of experts contradict each other: then nobody knows what a token uses.
+  [[nodiscard]] bool adds_up() const { return adds_up_; }
 
   /// A block of next-token prediction, which engines do not load unless asked.
   [[nodiscard]] bool skips(int block) const;
@@ -42,6 +45,7 @@ class TokenUse {
   std::int64_t used_ = 0;
   std::int64_t first_skipped_ = 0;  // block
   bool tied_output_ = false;
+  bool adds_up_ = true;
 };
 
 }  // namespace picchio::gguf
