@@ -1,11 +1,16 @@
 #include "commands/card_source.h"
 
 #include "base/text.h"
+#include "commands/progress.h"
 #include "gguf/card.h"
 #include "gguf/header.h"
 #include "gguf/shards.h"
 #include "kept/last_run.h"
 #include "os/file.h"
+#include "os/http.h"
+#include "os/remote_head.h"
+#include "os/remote_name.h"
+#include "version.h"
 
 #include <fmt/format.h>
 
@@ -105,10 +110,83 @@ Result<Card> card_of_stream(os::Interrupts& interrupts) {
   }
 }
 
+/// "@main" of "hf:o/r/f.gguf@main", "?download=true" of a URL: what stands behind a file's name.
+std::string_view behind_the_name(std::string_view what) {
+  const std::size_t slash = what.rfind('/');
+  const std::size_t at = what.find_first_of(what.starts_with("hf:") ? "@" : "?#",
+                                            slash == std::string_view::npos ? 0 : slash);
+  return at == std::string_view::npos ? std::string_view{} : what.substr(at);
+}
+
+struct RemoteHeader {
+  gguf::Header header;
+  std::optional<std::string> digest;
+  std::int64_t transferred = 0;
+  std::string shown;
+};
+
+Result<RemoteHeader> read_remote_header(const std::string& what, const os::Interrupts& interrupts) {
+  const Result<os::RemoteName> name = os::remote_name(what, os::hub_settings());
+  if (!name) return std::unexpected(name.error());
+  Result<os::HttpClient> client =
+      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
+  if (!client) return std::unexpected(client.error());
+  Result<os::RemoteHead> head = os::RemoteHead::open(*std::move(client), *name);
+  if (!head) return std::unexpected(head.error());
+  ByteProgress progress("header of " + fit(plain(name->shown), 60), std::nullopt);
+  for (;;) {
+    std::int64_t needed = 0;
+    Result<gguf::Header> header =
+        gguf::read_header(head->bytes(), head->file_bytes(), gguf::Accept::readable, &needed);
+    if (header) {
+      return RemoteHeader{*std::move(header), head->server_digest(), head->transferred(),
+                          name->shown};
+    }
+    if (header.error().kind != ErrorKind::failed) return about(name->shown, header.error());
+    const auto more = std::max(static_cast<std::size_t>(needed), head->bytes().size() + 1);
+    if (const Result<> grown = head->grow(more); !grown) return std::unexpected(grown.error());
+    progress.update(head->transferred());
+  }
+}
+
+/// Reads as much of each file as its header takes; a split model's shards one after the other.
+Result<Card> card_of_remote(const std::string& what, const os::Interrupts& interrupts) {
+  Result<RemoteHeader> given = read_remote_header(what, interrupts);
+  if (!given) return std::unexpected(given.error());
+  const std::string tail(behind_the_name(what));
+  Result<std::vector<std::string>> names =
+      gguf::shard_set_paths(what.substr(0, what.size() - tail.size()), given->header);
+  if (!names) return about(given->shown, names.error());
+  std::vector<RemoteHeader> remote;
+  if (names->size() == 1) {
+    remote.push_back(*std::move(given));
+  } else {
+    for (const std::string& name : *names) {
+      Result<RemoteHeader> shard = read_remote_header(name + tail, interrupts);
+      if (!shard) return std::unexpected(shard.error());
+      remote.push_back(*std::move(shard));
+    }
+  }
+  std::vector<gguf::Header> headers;
+  std::vector<std::string> paths;
+  for (RemoteHeader& one : remote) {
+    headers.push_back(std::move(one.header));
+    paths.push_back(one.shown);
+  }
+  Result<Card> card = gguf::card_of(std::move(headers), std::move(paths));
+  if (!card) return about(what, card.error());
+  for (std::size_t i = 0; i < remote.size(); ++i) {
+    card->files[i].transferred_bytes = remote[i].transferred;
+    if (remote[i].digest) card->files[i].digest = Digest{*remote[i].digest, DigestSource::server};
+  }
+  return card;
+}
+
 }  // namespace
 
-Result<Card> read_card(const std::string& what, HashWish /*hash*/, os::Interrupts& interrupts) {
+Result<Card> read_card(const std::string& what, os::Interrupts& interrupts) {
   if (what == "-") return card_of_stream(interrupts);
+  if (os::is_remote_name(what)) return card_of_remote(what, interrupts);
   return card_of_file(what);
 }
 

@@ -9,16 +9,9 @@
 
 namespace picchio {
 
-enum class HashWish {
-  known,    // only a digest that costs nothing: remembered, or a blob's name
-  compute,  // what is not known is computed, and a blob's name is checked
-  wait,     // what is not known is computed, a blob's name is believed
-  none,
-};
-
 /// Errors say what to do: no such file, not GGUF, cut off, a shard missing, no such tag, a server
-/// that sends whole files only. `interrupts` stops a download and a long hash.
-[[nodiscard]] Result<Card> read_card(const std::string& what, HashWish hash,
-                                     os::Interrupts& interrupts);
+/// that sends whole files only. `interrupts` stops a download. Digests are left to
+/// fill_digests(), but for the one that a server names.
+[[nodiscard]] Result<Card> read_card(const std::string& what, os::Interrupts& interrupts);
 
 }  // namespace picchio

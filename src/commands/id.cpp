@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "commands/card_digest.h"
 #include "commands/card_source.h"
 #include "commands/command.h"
 #include "commands/options.h"
@@ -85,8 +86,10 @@ HashWish hash_wish(const IdOptions& options) {
 ExitCode print_cards(const std::vector<Card>& cards, const IdOptions& options,
                      CardListing listing) {
   // A header that contradicts itself is two witnesses that disagree.
-  const bool clean =
-      std::ranges::all_of(cards, [](const Card& card) { return card.audit.faults.empty(); });
+  const bool clean = std::ranges::all_of(cards, [](const Card& card) {
+    return card.audit.faults.empty() &&
+           std::ranges::all_of(card.files, &std::string::empty, &CardFile::digest_fault);
+  });
   const ExitCode code = clean ? ExitCode::ok : ExitCode::conflicting_evidence;
   std::optional<CardDiff> diff;
   if (cards.size() > 1) diff = diff_cards(cards);
@@ -128,11 +131,18 @@ ExitCode id(const Arguments& arguments) {
   if (!interrupts) return fail_with(interrupts.error());
   std::vector<Card> cards;
   for (const std::string& file : options.files) {
-    Result<Card> card = read_card(file, hash_wish(options), *interrupts);
+    Result<Card> card = read_card(file, *interrupts);
     if (!card) return fail_with(card.error());
     cards.push_back(*std::move(card));
   }
-  return print_cards(cards, options, *listing);
+  for (Card& card : cards) {
+    if (const Result<> ok = fill_digests(card, hash_wish(options), *interrupts); !ok) {
+      return fail_with(ok.error());
+    }
+  }
+  const ExitCode code = print_cards(cards, options, *listing);
+  // Whoever stops the hashing still wants the card.
+  return interrupts->caught() ? ExitCode::interrupted : code;
 }
 
 }  // namespace picchio

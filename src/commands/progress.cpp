@@ -1,5 +1,6 @@
 #include "commands/progress.h"
 
+#include "base/text.h"
 #include "commands/terminal.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,47 @@ namespace {
 constexpr std::array<std::string_view, 4> kFrames = {"|", "/", "-", "\\"};
 
 }  // namespace
+
+ByteProgress::ByteProgress(std::string what, std::optional<std::int64_t> total)
+    : what_(std::move(what)),
+      total_(total),
+      live_(stderr_is_terminal()),
+      began_(std::chrono::steady_clock::now()),
+      shown_(began_) {}
+
+ByteProgress::~ByteProgress() { clear_line(); }
+
+void ByteProgress::clear_line() {
+  if (line_shown_) print_stderr("\r\x1b[K");
+  line_shown_ = false;
+}
+
+void ByteProgress::note(std::string_view text) {
+  clear_line();
+  print_stderr(fmt::format("picchio: {}\n", text));
+}
+
+void ByteProgress::update(std::int64_t done) {
+  if (!live_) return;
+  const auto now = std::chrono::steady_clock::now();
+  // Ten lines a second; what is over sooner shows none at all.
+  if (now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  const double seconds = std::chrono::duration<double>(now - began_).count();
+  const double rate = static_cast<double>(done) / seconds;
+  std::string line = fmt::format("{}: {}", what_, format_bytes(done));
+  if (total_ && *total_ > 0) {
+    line += fmt::format(" of {} ({:.0f}%)", format_bytes(*total_),
+                        100 * static_cast<double>(done) / static_cast<double>(*total_));
+  }
+  line += fmt::format(", {}/s", format_bytes(static_cast<std::int64_t>(rate)));
+  if (total_ && rate > 0) {
+    line +=
+        fmt::format(", {:.0f} s left; Ctrl-C skips it", static_cast<double>(*total_ - done) / rate);
+  }
+  print_stderr("\r\x1b[Kpicchio: " + line);
+  line_shown_ = true;
+}
 
 Progress::Progress() : live_(stderr_is_terminal()) {}
 

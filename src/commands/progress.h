@@ -3,10 +3,36 @@
 
 #include "base/time.h"
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace picchio {
+
+/// Bytes of a long read: share, rate and the time that is left, on a terminal only.
+class ByteProgress {
+ public:
+  /// `total` absent: only the bytes so far are shown.
+  ByteProgress(std::string what, std::optional<std::int64_t> total);
+  ~ByteProgress();
+  ByteProgress(const ByteProgress&) = delete;
+  ByteProgress& operator=(const ByteProgress&) = delete;
+
+  void update(std::int64_t done);  // may be called as often as one likes
+  void note(std::string_view text);
+
+ private:
+  void clear_line();
+
+  std::string what_;
+  std::optional<std::int64_t> total_;
+  bool live_ = false;
+  bool line_shown_ = false;
+  std::chrono::steady_clock::time_point began_;
+  std::chrono::steady_clock::time_point shown_;
+};
 
 class Progress {
  public:

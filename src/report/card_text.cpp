@@ -55,13 +55,19 @@ std::string bytes_text(std::optional<std::int64_t> bytes) {
   return bytes ? grouped(*bytes) + " bytes" : "size not told";
 }
 
+std::string one_file_text(const CardFile& file) {
+  if (file.path == "-") return "a header from standard input; the data behind it was not read";
+  std::string text = fmt::format("{}, {}", bytes_text(file.bytes), digest_text(file));
+  if (file.transferred_bytes) {
+    text += fmt::format("; read from the network: {}", grouped(*file.transferred_bytes));
+  }
+  return text;
+}
+
 void file_lines(Lines& lines, const Card& card) {
   if (card.files.size() == 1) {
     const CardFile& file = card.files.front();
-    labelled(lines, "file",
-             file.path == "-"
-                 ? std::string("a header from standard input; the data behind it was not read")
-                 : fmt::format("{}, {}", bytes_text(file.bytes), digest_text(file)));
+    labelled(lines, "file", one_file_text(file));
     return;
   }
   labelled(
@@ -386,6 +392,9 @@ std::string card_text(const Card& card, CardListing listing) {
   type_lines(lines, card);
   labelled(lines, "effective", effective_text(card));
   labelled(lines, "audit", audit_text(card));
+  for (const CardFile& file : card.files) {
+    if (!file.digest_fault.empty()) labelled(lines, "sha256", "WRONG: " + plain(file.digest_fault));
+  }
   for (const std::string& objection : card.objections) {
     labelled(lines, "engines", "refuse this file: " + plain(objection));
   }

@@ -1,0 +1,76 @@
+#include "commands/card_digest.h"
+
+#include "base/text.h"
+#include "commands/progress.h"
+#include "kept/digests.h"
+#include "os/file.h"
+
+#include <fmt/format.h>
+
+namespace picchio {
+namespace {
+
+bool is_local(const CardFile& file) {
+  return file.path != "-" && !file.path.contains("://") && os::exists(file.path);
+}
+
+/// No cache folder (no home): nothing is remembered, and the digest is computed all the same.
+std::string cache_folder() { return os::cache_dir().value_or(""); }
+
+std::optional<std::string> remembered(const std::string& path) {
+  const auto identity = os::file_identity(path);
+  if (!identity) return std::nullopt;
+  const auto digest = kept::recall_digest(cache_folder(), *identity);
+  return digest ? *digest : std::nullopt;
+}
+
+Result<std::string> compute(const CardFile& file, const os::Interrupts& interrupts) {
+  ByteProgress progress(fmt::format("SHA-256 of {}", fit(plain(file.path), 60)), file.bytes);
+  std::string note;
+  auto digest = kept::compute_digest(
+      file.path, cache_folder(),
+      [&](std::int64_t done) {
+        progress.update(done);
+        return !interrupts.caught();
+      },
+      &note);
+  if (!note.empty()) progress.note(plain(note));
+  return digest;
+}
+
+void hold_against_the_name(CardFile& file, const std::string& name) {
+  if (file.digest->hex == name) return;
+  file.digest_fault = fmt::format("the bytes have {}.., the blob is named {}..: fetch it again",
+                                  file.digest->hex.substr(0, 12), name.substr(0, 12));
+}
+
+Result<> fill(CardFile& file, HashWish wish, const os::Interrupts& interrupts) {
+  const std::optional<std::string> named = kept::known_digest(file.path);
+  if (named && wish != HashWish::compute) {
+    file.digest = Digest{*named, DigestSource::blob_name};
+    return {};
+  }
+  if (const auto known = remembered(file.path)) {
+    file.digest = Digest{*known, DigestSource::remembered};
+  } else if (wish != HashWish::known && !interrupts.caught()) {
+    const Result<std::string> digest = compute(file, interrupts);
+    if (!digest && digest.error().kind == ErrorKind::interrupted) return {};
+    if (!digest) return std::unexpected(digest.error());
+    file.digest = Digest{*digest, DigestSource::computed};
+  }
+  if (named && file.digest) hold_against_the_name(file, *named);
+  return {};
+}
+
+}  // namespace
+
+Result<> fill_digests(Card& card, HashWish wish, const os::Interrupts& interrupts) {
+  for (CardFile& file : card.files) {
+    if (wish == HashWish::none) file.digest.reset();  // a server's word too
+    if (wish == HashWish::none || !is_local(file)) continue;
+    if (const Result<> ok = fill(file, wish, interrupts); !ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace picchio
