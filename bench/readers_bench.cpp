@@ -1,5 +1,8 @@
 // How fast the readers are: MB/s of engine log, and time for a model header.
 #include "engines/log_reader.h"
+#include "gguf/card.h"
+#include "gguf/header.h"
+#include "large_header.h"
 
 #include <benchmark/benchmark.h>
 
@@ -28,6 +31,29 @@ void read_log(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(log.size()));
 }
 BENCHMARK(read_log)->Unit(benchmark::kMillisecond);
+
+// A vocabulary of 262,144 words, in memory: the walk alone, without the pages' first touch.
+void read_large_header(benchmark::State& state) {
+  const gguf::GgufFile model = large_model();
+  const std::string header = model.header();
+  const auto file_bytes = static_cast<std::int64_t>(header.size() + model.data_bytes());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        gguf::read_header(gguf::as_bytes(header), file_bytes, gguf::Accept::readable));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(header.size()));
+}
+BENCHMARK(read_large_header)->Unit(benchmark::kMillisecond);
+
+void make_card(benchmark::State& state) {
+  const gguf::GgufFile model = large_model();
+  const std::string bytes = model.header();
+  const auto header =
+      gguf::read_header(gguf::as_bytes(bytes), std::nullopt, gguf::Accept::readable);
+  if (!header) return state.SkipWithError(header.error().message.c_str());
+  for (auto _ : state) benchmark::DoNotOptimize(gguf::card_of({*header}, {"large.gguf"}));
+}
+BENCHMARK(make_card)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace picchio

@@ -10,6 +10,7 @@
 #include "gguf/types.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
