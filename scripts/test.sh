@@ -16,6 +16,7 @@ install_needs() {
   # shellcheck disable=SC2086  # a list of package names
   ensure_packages $build_packages git python3 libgtest-dev libbenchmark-dev
   try_packages python3-jsonschema || say "python3-jsonschema cannot be installed: schema cases will skip"
+  try_packages nginx-light || say "nginx-light cannot be installed: the case of headers over HTTP will skip"
   try_packages scdoc || say "scdoc cannot be installed: no man page in this build"
 }
 

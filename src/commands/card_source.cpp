@@ -1,7 +1,9 @@
 #include "commands/card_source.h"
 
 #include "base/text.h"
+#include "commands/card_ollama.h"
 #include "commands/progress.h"
+#include "engines/ollama/tag.h"
 #include "gguf/card.h"
 #include "gguf/header.h"
 #include "gguf/shards.h"
@@ -50,32 +52,6 @@ std::optional<LastKv> last_kv(const std::string& model) {
   if (found == runs->end() || found->kv_type_k.empty()) return std::nullopt;
   return LastKv{found->kv_type_k, found->kv_type_v, found->time,
                 fmt::format("{} {}", found->engine, found->engine_version)};
-}
-
-Result<Card> card_of_file(const std::string& path) {
-  Result<gguf::Header> given = read_file_header(path);
-  if (!given) return std::unexpected(given.error());
-  Result<std::vector<std::string>> paths = gguf::shard_set_paths(path, *given);
-  if (!paths) return about(path, paths.error());
-  std::vector<gguf::Header> headers;
-  for (const std::string& shard : *paths) {
-    if (paths->size() == 1) {
-      headers.push_back(*std::move(given));
-      break;
-    }
-    Result<gguf::Header> header = read_file_header(shard);
-    if (!header) {
-      return with_hint(std::unexpected(header.error()),
-                       fmt::format("'{}' is one of {} shards, which lie side by side", plain(path),
-                                   paths->size()));
-    }
-    headers.push_back(*std::move(header));
-  }
-  const std::string first = paths->front();
-  Result<Card> card = gguf::card_of(std::move(headers), *std::move(paths));
-  if (!card) return about(path, card.error());
-  card->last_kv = last_kv(first);
-  return card;
 }
 
 /// Reads standard input only as far as the header goes: what follows can be the whole model.
@@ -184,9 +160,36 @@ Result<Card> card_of_remote(const std::string& what, const os::Interrupts& inter
 
 }  // namespace
 
+Result<Card> card_of_file(const std::string& path) {
+  Result<gguf::Header> given = read_file_header(path);
+  if (!given) return std::unexpected(given.error());
+  Result<std::vector<std::string>> paths = gguf::shard_set_paths(path, *given);
+  if (!paths) return about(path, paths.error());
+  std::vector<gguf::Header> headers;
+  for (const std::string& shard : *paths) {
+    if (paths->size() == 1) {
+      headers.push_back(*std::move(given));
+      break;
+    }
+    Result<gguf::Header> header = read_file_header(shard);
+    if (!header) {
+      return with_hint(std::unexpected(header.error()),
+                       fmt::format("'{}' is one of {} shards, which lie side by side", plain(path),
+                                   paths->size()));
+    }
+    headers.push_back(*std::move(header));
+  }
+  const std::string first = paths->front();
+  Result<Card> card = gguf::card_of(std::move(headers), *std::move(paths));
+  if (!card) return about(path, card.error());
+  card->last_kv = last_kv(first);
+  return card;
+}
+
 Result<Card> read_card(const std::string& what, os::Interrupts& interrupts) {
   if (what == "-") return card_of_stream(interrupts);
   if (os::is_remote_name(what)) return card_of_remote(what, interrupts);
+  if (!os::exists(what) && ollama::is_tag(what)) return card_of_tag(what, interrupts);
   return card_of_file(what);
 }
 

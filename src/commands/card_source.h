@@ -14,4 +14,7 @@ namespace picchio {
 /// fill_digests(), but for the one that a server names.
 [[nodiscard]] Result<Card> read_card(const std::string& what, os::Interrupts& interrupts);
 
+/// The same of a file for certain: any shard of a set stands for all of it.
+[[nodiscard]] Result<Card> card_of_file(const std::string& path);
+
 }  // namespace picchio

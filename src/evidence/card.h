@@ -122,6 +122,7 @@ struct LastKv {
 };
 
 struct Card {
+  std::string label;  // what the user called it, "qwen3:8b"; empty: the first file's base name
   CardKind kind = CardKind::model;
   std::vector<CardFile> files;  // all shards, in order
   std::uint32_t version = 3;

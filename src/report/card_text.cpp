@@ -372,6 +372,7 @@ void listing_lines(Lines& lines, const Card& card, CardListing listing) {
 std::span<const CardListingName> card_listings() { return kListings; }
 
 std::string card_label(const Card& card) {
+  if (!card.label.empty()) return plain(card.label);
   if (card.files.empty()) return "no file";
   std::string path = plain(card.files.front().path);
   if (path == "-") return "standard input";

@@ -46,7 +46,7 @@ struct CardListingName {
                                      const std::optional<CardDiff>& diff, bool all_tensors,
                                      int exit_code);
 
-/// What the file is called: the base name of its path or URL; of shards the first's.
+/// What the model is called: Card::label, else the base name of its path or URL; of shards the first's.
 [[nodiscard]] std::string card_label(const Card& card);
 
 }  // namespace picchio
