@@ -3,11 +3,14 @@
 #include "base/text.h"
 #include "commands/read_run.h"
 #include "engines/log_reader.h"
+#include "evidence/card.h"
+#include "gguf/types.h"
 #include "kept/folder.h"
 #include "os/file.h"
 #include "verdict/account.h"
 #include "verdict/judge.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -233,6 +236,69 @@ TEST(Examples, BytesOfEachDeviceAreThoseOfTheBufferLines) {
     EXPECT_NE(judged.verdict.state, State::healthy) << entry.path();
   }
   EXPECT_GE(devices, 10);
+}
+
+// `    q4_K      124 tensors   4.50 bits   44.2% of weight bytes`, the effective figure, the sums.
+struct PrintedCard {
+  std::vector<std::pair<std::string, double>> shares;  // type, percent of the bytes
+  std::string bits;                                    // as printed
+  double bytes = 0;
+  double weights = 0;
+};
+
+double grouped_number(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') digits += c;
+    if (c != ',' && (c < '0' || c > '9')) break;
+  }
+  return parse_double(digits).value_or(0);
+}
+
+PrintedCard read_printed_card(const std::string& text) {
+  PrintedCard card;
+  for (const std::string_view line : split_lines(text)) {
+    const auto words = split_blanks(line);
+    if (line.contains("% of weight bytes") && words.size() > 5) {
+      card.shares.emplace_back(words[0],
+                               parse_double(words[5].substr(0, words[5].size() - 1)).value_or(0));
+    }
+    if (words.size() > 5 && words[0] == "effective") {
+      card.bits = words[1];
+      card.bytes = grouped_number(words[5]);
+    }
+    if (card.bytes > 0 && card.weights == 0 && words.size() > 1 &&
+        words[1].starts_with("weights")) {
+      card.weights = grouped_number(words[0]);
+    }
+  }
+  return card;
+}
+
+TEST(Corpus, TheMixOfAPublishedCardGivesItsEffectiveFigure) {
+  std::error_code ignored;
+  int checked = 0;
+  for (const auto& entry : fs::directory_iterator(kCorpus / "cards", ignored)) {
+    const PrintedCard printed = read_printed_card(slurp(entry.path()));
+    ASSERT_GE(printed.shares.size(), 4U) << entry.path();
+    // Bytes by the printed shares, weights by our sizes of the types: shares of 0.1 % and weights
+    // that were counted one by one must meet in the two digits that were printed.
+    double weights = 0;
+    for (const auto& [type, percent] : printed.shares) {
+      const gguf::TensorType* known = gguf::tensor_type(std::string_view(type));
+      ASSERT_NE(known, nullptr) << type;
+      weights += printed.bytes * percent / 100 / static_cast<double>(known->block_bytes) *
+                 static_cast<double>(known->block);
+    }
+    EXPECT_EQ(fmt::format("{:.2f}", 8 * printed.bytes / weights), printed.bits) << entry.path();
+    Card card;
+    card.tensor_bytes = static_cast<std::int64_t>(printed.bytes);
+    card.elements = static_cast<std::int64_t>(printed.weights);
+    EXPECT_EQ(fmt::format("{:.2f}", bits_per_weight(card).value_or(0)), printed.bits)
+        << entry.path();
+    ++checked;
+  }
+  if (checked == 0) GTEST_SKIP() << "no recorded cards at " << kCorpus;
 }
 
 }  // namespace
