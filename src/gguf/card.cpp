@@ -10,11 +10,11 @@
 #include "gguf/types.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace picchio::gguf {
@@ -135,8 +135,10 @@ std::vector<TypeRow> types_of(const std::vector<CardTensor>& tensors) {
   }
   std::vector<TypeRow> rows;
   for (auto& [type, row] : by_type) rows.push_back(std::move(row));
-  // By name where the bytes are the same; those without bytes are least.
-  std::ranges::stable_sort(rows, std::greater{}, &TypeRow::bytes);
+  // By name where the bytes are the same; absent bytes are less than any.
+  std::ranges::sort(rows, [](const TypeRow& a, const TypeRow& b) {
+    return std::tie(b.bytes, a.type) < std::tie(a.bytes, b.type);
+  });
   return rows;
 }
 

@@ -91,10 +91,11 @@ std::vector<std::string_view> source_keys(const Pairs& pairs) {
       if (std::ranges::find(kNoSources, key) == std::end(kNoSources)) keys.push_back(key);
     }
   }
-  const auto rank = [](std::string_view key) {
-    return std::ranges::find_if(kTelling, [&](auto begin) { return key.starts_with(begin); });
-  };
-  std::ranges::stable_sort(keys, {}, rank);
+  std::ranges::sort(keys, {}, [](std::string_view key) {
+    const auto* rank =
+        std::ranges::find_if(kTelling, [&](auto begin) { return key.starts_with(begin); });
+    return std::pair(rank, key);
+  });
   return keys;
 }
 

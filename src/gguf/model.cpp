@@ -1,10 +1,12 @@
 #include "gguf/model.h"
 
+#include "base/text.h"
 #include "gguf/checked.h"
 #include "gguf/header_bytes.h"
 #include "gguf/token_use.h"
 #include "gguf/types.h"
 
+#include <cstddef>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,7 +16,11 @@ namespace {
 
 Result<> check(const std::vector<Header>& shards, const std::vector<std::string>& paths) {
   if (auto ok = check_set(shards, paths); !ok) return ok;
-  for (const Header& shard : shards) {
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const Header& shard = shards[i];
+    if (!shard.file_bytes) {
+      return fail(ErrorKind::failed, "the size of '{}' is not known", plain(paths[i]));
+    }
     for (const auto* refusals : {&shard.objections, &shard.audit.faults}) {
       if (!refusals->empty()) return fail(ErrorKind::unsupported, "{}", refusals->front());
     }

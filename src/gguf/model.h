@@ -15,7 +15,7 @@ namespace picchio::gguf {
 /// One model of its shards, in order; `paths[i]` is where `shards[i]` was read, and names it in
 /// errors. Refuses what an engine refuses: shards missing, out of order, of different sets, a
 /// tensor in two of them, no architecture, counts that contradict each other, and headers that were
-/// read with Accept::readable and raised objections.
+/// read with Accept::readable and raised objections or without a file's size.
 ///
 /// A full offload then puts this on the devices (measured on 17 architectures, llama.cpp 0.7.0):
 ///   tensor_bytes - always_host_bytes - skipped_bytes + (tied_output ? token_embd_bytes : 0)

@@ -259,6 +259,27 @@ TEST(Model, ShardsThatAreNoSet) {
   EXPECT_TRUE(price({first, second, third}, kThree));
 }
 
+TEST(Model, HeadersThatNoEngineLoads) {
+  GgufFile spec = dense();
+  spec.tensors.push_back({"x", 31, {32}});
+  const std::string file = spec.file();
+  const auto size = static_cast<std::int64_t>(file.size());
+  const auto removed = price({*read_header(as_bytes(file), size, Accept::readable)}, {"m.gguf"});
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().kind, ErrorKind::unsupported);
+  EXPECT_NE(removed.error().message.find("tensor 'x' has type 31 (q4_0_4_4)"), std::string::npos);
+
+  spec.tensors.back() = {"x", 0, {32}, 6400};
+  const std::string gap = spec.file() + std::string(4096, '\0');
+  const auto with_gap = price({*read_header(as_bytes(gap), std::nullopt, Accept::readable)}, {"m"});
+  ASSERT_FALSE(with_gap);
+  EXPECT_EQ(with_gap.error().message, "the size of 'm' is not known");
+  const auto gap_size = static_cast<std::int64_t>(gap.size());
+  const auto sized = price({*read_header(as_bytes(gap), gap_size, Accept::readable)}, {"m"});
+  ASSERT_FALSE(sized);
+  EXPECT_NE(sized.error().message.find("a gap of"), std::string::npos) << sized.error().message;
+}
+
 TEST(Model, SumsThatPassTheTop) {
   Header first = shard(0, 2, 2, {{"a", 24, {64}}});
   Header second = shard(1, 2, 2, {{"b", 24, {64}}});

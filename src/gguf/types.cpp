@@ -117,8 +117,12 @@ const TensorType* tensor_type(std::uint32_t id) {
 }
 
 const TensorType* tensor_type(std::string_view name) {
-  const auto* row = std::ranges::find_if(
-      kTensorTypes, [&](const TensorType& type) { return lower(type.name) == lower(name); });
+  const std::string wanted = lower(name);
+  // Names of the table are in lower case but for the K of k-quants.
+  const auto lower_case = [](char c) { return c == 'K' ? 'k' : c; };
+  const auto* row = std::ranges::find_if(kTensorTypes, [&](const TensorType& type) {
+    return std::ranges::equal(type.name, wanted, {}, lower_case);
+  });
   return row != std::end(kTensorTypes) ? row : nullptr;
 }
 
