@@ -35,7 +35,7 @@ struct HttpDeadlines {
   Micros connect = std::chrono::seconds(10);     // look-up of the name, TCP and TLS
   Micros first_byte = std::chrono::seconds(30);  // from the request on its way to the status line
   Micros stall = std::chrono::seconds(30);       // between two arrivals
-  std::optional<Micros> overall;                 // redirects included
+  std::optional<Micros> overall = std::nullopt;  // redirects included
 };
 
 /// Status line and headers of an answer.
