@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/progress.h"
 #include "kept/digests.h"
+#include "os/digest.h"
 #include "os/file.h"
 
 #include <fmt/format.h>
@@ -14,26 +15,25 @@ bool is_local(const CardFile& file) {
   return file.path != "-" && !file.path.contains("://") && os::exists(file.path);
 }
 
-/// No cache folder (no home): nothing is remembered, and the digest is computed all the same.
-std::string cache_folder() { return os::cache_dir().value_or(""); }
-
 std::optional<std::string> remembered(const std::string& path) {
+  const auto folder = os::cache_dir();
   const auto identity = os::file_identity(path);
-  if (!identity) return std::nullopt;
-  const auto digest = kept::recall_digest(cache_folder(), *identity);
+  if (!folder || !identity) return std::nullopt;
+  const auto digest = kept::recall_digest(*folder, *identity);
   return digest ? *digest : std::nullopt;
 }
 
 Result<std::string> compute(const CardFile& file, const os::Interrupts& interrupts) {
   ByteProgress progress(fmt::format("SHA-256 of {}", fit(plain(file.path), 60)), file.bytes);
+  const auto keep_going = [&](std::int64_t done) {
+    progress.update(done);
+    return !interrupts.caught();
+  };
+  const auto folder = os::cache_dir();
+  // Without a home folder nothing is remembered.
+  if (!folder) return os::sha256_of_file(file.path, keep_going);
   std::string note;
-  auto digest = kept::compute_digest(
-      file.path, cache_folder(),
-      [&](std::int64_t done) {
-        progress.update(done);
-        return !interrupts.caught();
-      },
-      &note);
+  auto digest = kept::compute_digest(file.path, *folder, keep_going, &note);
   if (!note.empty()) progress.note(plain(note));
   return digest;
 }
