@@ -348,6 +348,7 @@ TEST(Card, SumsThatPassTheTop) {
 
   // Priced and unpriced elements are summed apart, what a token uses is not.
   second.tensors[0].bytes.reset();
+  second.tensors[0].type = "type 57";
   first.tensors[0].elements = second.tensors[0].elements = half;
   const auto elements = card_of({first, second}, {"x", "y"});
   ASSERT_TRUE(elements) << elements.error().message;

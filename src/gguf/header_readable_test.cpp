@@ -302,15 +302,28 @@ TEST(ReadableHeader, ValuesOfAnotherType) {
   });
 }
 
-TEST(ReadableHeader, WhatIsRefusedAllTheSame) {
-  const std::uint64_t top = std::uint64_t{1} << 63U;
+// --- what is refused all the same
+
+struct Refused {
+  const char* what;
+  std::string file;
+  const char* message;
+};
+
+void expect_refused(const std::vector<Refused>& cases) {
+  for (const Refused& c : cases) {
+    const auto header = read(c.file);
+    ASSERT_FALSE(header) << c.what;
+    EXPECT_EQ(header.error().message, c.message) << c.what;
+  }
+}
+
+constexpr std::uint64_t kTop = std::uint64_t{1} << 63U;
+
+TEST(RefusedAllTheSame, Forms) {
   const Wire v1{.wide = false};
   const Wire big{.big_endian = true};
-  const struct {
-    const char* what;
-    std::string file;
-    const char* message;
-  } cases[] = {
+  expect_refused({
       {"nothing", "", "the file is empty"},
       {"cut in the version", "GGUF\x03",
        "the file ends inside its header: the preamble 'GGUF' at byte 4 takes 4 bytes, 1 are left"},
@@ -320,7 +333,7 @@ TEST(ReadableHeader, WhatIsRefusedAllTheSame) {
        "4294967295 tensors claimed at byte 8, the file of 32 B has room for 0"},
       {"pairs of version 1", GgufFile{.version = 1, .pair_count = 9}.file(),
        "9 key/value pairs claimed at byte 12, the file of 32 B has room for 1"},
-      {"big-endian counts", GgufFile{.tensor_count = top, .big_endian = true}.file(),
+      {"big-endian counts", GgufFile{.tensor_count = kTop, .big_endian = true}.file(),
        "a negative number of tensors at byte 8: -9223372036854775808"},
       {"a key of version 1",
        GgufFile{.version = 1, .pairs = {v1.raw(0xFFFFFFFF) + "key of nothing"}}.file(),
@@ -330,6 +343,12 @@ TEST(ReadableHeader, WhatIsRefusedAllTheSame) {
            .pairs = {big.raw<std::uint64_t>(4096) + "key"}, .pair_count = 1, .big_endian = true}
            .file(),
        "the file ends inside its header: key 0 at byte 24 takes 4104 bytes, 40 are left"},
+  });
+}
+
+TEST(RefusedAllTheSame, PairsAndArrays) {
+  const Wire v1{.wide = false};
+  expect_refused({
       {"an array of version 1",
        GgufFile{.version = 1, .pairs = {v1.pair("k", 9, v1.array(12, 0x20000000))}}.file(),
        "the array of key 'k' claims 536870912 elements at byte 29, the file has room for 3"},
@@ -356,20 +375,30 @@ TEST(ReadableHeader, WhatIsRefusedAllTheSame) {
        "key 'general.alignment' at byte 53 is 48, not a power of two"},
       {"alignment as a text", GgufFile{.pairs = {pair_text("general.alignment", "32")}}.file(),
        "key 'general.alignment' at byte 53 is of type string, not u32"},
+  });
+}
+
+TEST(RefusedAllTheSame, Tensors) {
+  expect_refused({
       {"the same tensor twice", with_room({.tensors = {{"a", 0, {1}}, {"a", 57, {1}}}}),
        "tensor 'a' stands twice, again at byte 57"},
       {"5 dimensions", with_room({.tensors = {{"a", 57, {1, 1, 1, 1, 1}}}}),
        "tensor 'a' has 5 dimensions at byte 33, engines take 4"},
-      {"elements of an unknown type past 2^63", with_room({.tensors = {{"a", 57, {top / 2, 2}}}}),
+      {"elements of an unknown type past 2^63", with_room({.tensors = {{"a", 57, {kTop / 2, 2}}}}),
        "the dimensions of tensor 'a' at byte 33 multiply past 2^63"},
-      {"a dimension of 2^63", with_room({.tensors = {{"a", 57, {top}}}}),
+      {"a dimension of 2^63", with_room({.tensors = {{"a", 57, {kTop}}}}),
        "tensor 'a' has a dimension of 2^63 or more at byte 37"},
-      {"a removed type past the file", with_room({.tensors = {{"a", 31, {top - 32, 1}, 0}}}),
+      {"a removed type past the file", with_room({.tensors = {{"a", 31, {kTop - 32, 1}, 0}}}),
        "the file is cut off: tensor 'a' ends at byte 5188146770730811470, the file has 4192"},
       {"rows of a removed type that are no whole blocks", with_room({.tensors = {{"a", 31, {31}}}}),
        "tensor 'a' has rows of 31 elements, not a multiple of the 32 that a block of q4_0_4_4 "
        "holds "
        "(byte 45)"},
+  });
+}
+
+TEST(RefusedAllTheSame, Places) {
+  expect_refused({
       {"unaligned", with_room({.tensors = {{"a", 0, {8}}, {"b", 0, {8}, 100}}}),
        "tensor 'b' has offset 100 at byte 82, not a multiple of the alignment 32"},
       {"an overlap in another order",
@@ -382,16 +411,11 @@ TEST(ReadableHeader, WhatIsRefusedAllTheSame) {
        "the file is cut off: tensor 'a' ends at byte 1048672, the file has 4160"},
       {"an unpriced tensor past the file", with_room({.tensors = {{"a", 57, {8}, 1U << 20U}}}),
        "the file is cut off: tensor 'a' ends at byte 1048641, the file has 4160"},
-      {"an offset of 2^63", with_room({.tensors = {{"a", 57, {8}, top}}}),
+      {"an offset of 2^63", with_room({.tensors = {{"a", 57, {8}, kTop}}}),
        "tensor 'a' has an offset of 2^63 or more at byte 49"},
-      {"an end past 2^63", with_room({.tensors = {{"a", 0, {8}, top - 32}}}),
+      {"an end past 2^63", with_room({.tensors = {{"a", 0, {8}, kTop - 32}}}),
        "the data up to tensor 'a' (byte 49) passes 2^63 bytes"},
-  };
-  for (const auto& c : cases) {
-    const auto header = read(c.file);
-    ASSERT_FALSE(header) << c.what;
-    EXPECT_EQ(header.error().message, c.message) << c.what;
-  }
+  });
 }
 
 // Every prefix of a file that needs all there is: refused as unfinished, whatever its form.
