@@ -113,6 +113,7 @@ void check_answer(const Result<T>& answer) {
 
 void check_table(const Card& card) {
   std::vector<TableRow> rows;
+  rows.reserve(card.tensors.size());
   for (const CardTensor& tensor : card.tensors)
     rows.push_back({tensor.name, tensor.type, tensor.ne});
   check_answer(picchio::gguf::card_of_table({}, rows, kPath));

@@ -38,10 +38,15 @@ Result<std::string> compute(const CardFile& file, const os::Interrupts& interrup
   return digest;
 }
 
-void hold_against_the_name(CardFile& file, const std::string& name) {
-  if (file.digest->hex == name) return;
-  file.digest_fault = fmt::format("the bytes have {}.., the blob is named {}..: fetch it again",
-                                  file.digest->hex.substr(0, 12), name.substr(0, 12));
+/// The digest by the file's bytes; absent where nobody wants it computed, or stopped it.
+Result<std::optional<Digest>> digest_of_bytes(const CardFile& file, HashWish wish,
+                                              const os::Interrupts& interrupts) {
+  if (const auto known = remembered(file.path)) return Digest{*known, DigestSource::remembered};
+  if (wish == HashWish::known || interrupts.caught()) return std::nullopt;
+  Result<std::string> digest = compute(file, interrupts);
+  if (digest) return Digest{*std::move(digest), DigestSource::computed};
+  if (digest.error().kind == ErrorKind::interrupted) return std::nullopt;
+  return std::unexpected(digest.error());
 }
 
 Result<> fill(CardFile& file, HashWish wish, const os::Interrupts& interrupts) {
@@ -50,15 +55,13 @@ Result<> fill(CardFile& file, HashWish wish, const os::Interrupts& interrupts) {
     file.digest = Digest{*named, DigestSource::blob_name};
     return {};
   }
-  if (const auto known = remembered(file.path)) {
-    file.digest = Digest{*known, DigestSource::remembered};
-  } else if (wish != HashWish::known && !interrupts.caught()) {
-    const Result<std::string> digest = compute(file, interrupts);
-    if (!digest && digest.error().kind == ErrorKind::interrupted) return {};
-    if (!digest) return std::unexpected(digest.error());
-    file.digest = Digest{*digest, DigestSource::computed};
+  Result<std::optional<Digest>> digest = digest_of_bytes(file, wish, interrupts);
+  if (!digest) return std::unexpected(digest.error());
+  if (named && *digest && (*digest)->hex != *named) {
+    file.digest_fault = fmt::format("the bytes have {}.., the blob is named {}..: fetch it again",
+                                    (*digest)->hex.substr(0, 12), named->substr(0, 12));
   }
-  if (named && file.digest) hold_against_the_name(file, *named);
+  file.digest = *std::move(digest);
   return {};
 }
 

@@ -10,7 +10,7 @@
 namespace picchio {
 
 /// From the store's blob; where no store may be read, from what the server tells of the tensors
-/// (then there is no offset audit, and the card says so). `tag` as the user wrote it.
-[[nodiscard]] Result<Card> card_of_tag(const std::string& tag, const os::Interrupts& interrupts);
+/// (then there is no offset audit, and the card says so). `text` is the tag as the user wrote it.
+[[nodiscard]] Result<Card> card_of_tag(const std::string& text, const os::Interrupts& interrupts);
 
 }  // namespace picchio

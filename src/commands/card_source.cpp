@@ -153,7 +153,9 @@ Result<Card> card_of_remote(const std::string& what, const os::Interrupts& inter
   if (!card) return about(what, card.error());
   for (std::size_t i = 0; i < remote.size(); ++i) {
     card->files[i].transferred_bytes = remote[i].transferred;
-    if (remote[i].digest) card->files[i].digest = Digest{*remote[i].digest, DigestSource::server};
+    if (const auto& hex = remote[i].digest) {
+      card->files[i].digest = Digest{*hex, DigestSource::server};
+    }
   }
   return card;
 }

@@ -87,8 +87,9 @@ ExitCode print_cards(const std::vector<Card>& cards, const IdOptions& options,
                      CardListing listing) {
   // A header that contradicts itself is two witnesses that disagree.
   const bool clean = std::ranges::all_of(cards, [](const Card& card) {
-    return card.audit.faults.empty() &&
-           std::ranges::all_of(card.files, &std::string::empty, &CardFile::digest_fault);
+    return card.audit.faults.empty() && std::ranges::none_of(card.files, [](const CardFile& file) {
+             return file.digest_fault.has_value();
+           });
   });
   const ExitCode code = clean ? ExitCode::ok : ExitCode::conflicting_evidence;
   std::optional<CardDiff> diff;

@@ -68,7 +68,7 @@ struct CardFile {
   std::int64_t header_bytes = 0;  // up to and without the padding before the data section
   std::int64_t data_offset = 0;
   /// The digest of the bytes is not the one that the file's store names it by: how they differ.
-  std::string digest_fault = {};
+  std::optional<std::string> digest_fault = std::nullopt;
   /// Of a remote file: what reading its header took.
   std::optional<std::int64_t> transferred_bytes = std::nullopt;
 };

@@ -17,7 +17,7 @@ Json file_json(const CardFile& file) {
       {"bytes", value_or_null(file.bytes)},
       {"sha256", file.digest ? Json(file.digest->hex) : Json(nullptr)},
       {"sha256_source", file.digest ? Json(report::name_of(file.digest->source)) : Json(nullptr)},
-      {"sha256_fault", text_or_null(file.digest_fault)},
+      {"sha256_fault", value_or_null(file.digest_fault)},
       {"transferred_bytes", value_or_null(file.transferred_bytes)},
       {"header_bytes", file.header_bytes},
       {"data_offset", file.data_offset}};

@@ -67,7 +67,11 @@ std::string one_file_text(const CardFile& file) {
 void file_lines(Lines& lines, const Card& card) {
   if (card.files.size() == 1) {
     const CardFile& file = card.files.front();
-    labelled(lines, "file", one_file_text(file));
+    // A table has nothing of the file but its tensors.
+    labelled(lines, "file",
+             card.audit.none_because.empty()
+                 ? one_file_text(file)
+                 : std::string("not read: a server listed its tensors"));
     return;
   }
   labelled(
@@ -394,7 +398,7 @@ std::string card_text(const Card& card, CardListing listing) {
   labelled(lines, "effective", effective_text(card));
   labelled(lines, "audit", audit_text(card));
   for (const CardFile& file : card.files) {
-    if (!file.digest_fault.empty()) labelled(lines, "sha256", "WRONG: " + plain(file.digest_fault));
+    if (file.digest_fault) labelled(lines, "sha256", "WRONG: " + plain(*file.digest_fault));
   }
   for (const std::string& objection : card.objections) {
     labelled(lines, "engines", "refuse this file: " + plain(objection));
