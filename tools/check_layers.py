@@ -13,9 +13,10 @@ MAY_INCLUDE = {
     "report": {"base", "evidence"},
     "os": {"base"},
     "machine": {"base", "evidence", "os"},
+    "meters": {"base", "evidence", "os"},
     "engines": {"base", "evidence", "os"},
     "kept": {"base", "evidence", "os"},
-    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "engines", "kept"},
+    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept"},
     "main.cpp": {"base", "commands", "evidence"},
 }
 SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")
