@@ -1,0 +1,65 @@
+// A thread that ends when its owner does. std::jthread would do it, but older libc++ has none.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace picchio {
+
+/// Handed to the thread's function: whether it shall go on, and a wait that ends when it shall not.
+class StopSignal {
+ public:
+  [[nodiscard]] bool stopped() const {
+    const std::scoped_lock lock(mutex_);
+    return stopped_;
+  }
+
+  /// Waits until `when` or the stop; true: go on.
+  [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point when) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_until(lock, when, [&] { return stopped_; });
+    return !stopped_;
+  }
+
+  void stop() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopped_ = false;
+};
+
+/// Runs a function in a thread; the destructor stops it, wakes it and joins. The function must
+/// return soon after its StopSignal says so.
+class Worker {
+ public:
+  explicit Worker(std::function<void(StopSignal&)> run)
+      : thread_([this, run = std::move(run)] { run(signal_); }) {}
+
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  ~Worker() { stop(); }
+
+  /// Stops and joins; later calls do nothing.
+  void stop() {
+    signal_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  StopSignal signal_;
+  std::thread thread_;  // last: it uses what stands above
+};
+
+}  // namespace picchio

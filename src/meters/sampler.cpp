@@ -1,0 +1,161 @@
+#include "meters/sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace picchio::meters {
+namespace {
+
+using std::chrono::duration_cast;
+
+Sampler::Clock::duration period(double hz) {
+  return duration_cast<Sampler::Clock::duration>(std::chrono::duration<double>(1 / hz));
+}
+
+}  // namespace
+
+void MeterSet::add(std::unique_ptr<Meter> meter) {
+  const std::size_t number = meters_.size();
+  const auto devices = meter->devices();
+  for (std::size_t own = 0; own < devices.size(); ++own) {
+    Slot slot{number, own, -1};
+    const auto same = std::ranges::find_if(gpus_, [&](const MeteredGpu& known) {
+      return !known.address.empty() && known.address == devices[own].address;
+    });
+    if (same == gpus_.end()) {
+      slot.place = static_cast<std::ptrdiff_t>(gpus_.size());
+      gpus_.push_back(devices[own]);
+      gpus_.back().index = static_cast<int>(slot.place);
+    }
+    slots_.push_back(slot);
+  }
+  meters_.push_back(std::move(meter));
+}
+
+MeterSet MeterSet::open(const Place& place, std::span<const Candidate> from) {
+  MeterSet set;
+  for (const Candidate& candidate : from) {
+    Result<std::unique_ptr<Meter>> meter = candidate.probe(place);
+    if (meter) {
+      set.add(*std::move(meter));
+    } else if (meter.error().kind != ErrorKind::not_found) {
+      set.news_.push_back(meter.error().message);
+    }
+  }
+  return set;
+}
+
+std::ptrdiff_t MeterSet::place_of(std::size_t meter, int own) const {
+  for (const Slot& slot : slots_) {
+    if (slot.meter == meter && static_cast<int>(slot.own) == own) return slot.place;
+  }
+  return -1;
+}
+
+std::vector<GpuReading> MeterSet::sample() {
+  std::vector<GpuReading> out(gpus_.size());
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    std::vector<GpuReading> readings = meters_[i]->sample();
+    for (std::size_t own = 0; own < readings.size(); ++own) {
+      const std::ptrdiff_t place = place_of(i, static_cast<int>(own));
+      if (place >= 0) out[static_cast<std::size_t>(place)] = std::move(readings[own]);
+    }
+  }
+  return out;
+}
+
+std::vector<GpuProcessUse> MeterSet::process_use(std::span<const int> pids,
+                                                 std::vector<std::string>* reasons) {
+  std::vector<GpuProcessUse> out;
+  for (std::size_t i = 0; i < meters_.size(); ++i) {
+    const Result<std::vector<GpuProcessUse>> use = meters_[i]->process_use(pids);
+    if (!use) {
+      const bool told =
+          reasons == nullptr || std::ranges::find(*reasons, use.error().message) != reasons->end();
+      if (!told) reasons->push_back(use.error().message);
+      continue;
+    }
+    for (GpuProcessUse one : *use) {
+      const std::ptrdiff_t place = place_of(i, one.device);
+      if (place < 0) continue;
+      one.device = static_cast<int>(place);
+      out.push_back(one);
+    }
+  }
+  return out;
+}
+
+bool halve_when_full(std::vector<GpuSample>& samples, std::size_t most) {
+  if (samples.size() <= most) return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = std::move(samples[i]);
+  samples.resize(kept);
+  return true;
+}
+
+Sampler::Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
+                 Clock::time_point began)
+    : meters_(std::move(meters)),
+      options_(options),
+      pids_(std::move(pids)),
+      began_(began),
+      worker_([this](StopSignal& signal) { run(signal); }) {}
+
+void Sampler::look(bool at_processes) {
+  const auto at = duration_cast<Micros>(Clock::now() - began_);
+  GpuSample sample{at, meters_.sample()};
+  ProcessSample processes{at, {}};
+  std::vector<std::string> reasons;
+  const bool asked = at_processes && pids_ != nullptr;
+  if (asked) {
+    const std::vector<int> pids = pids_();
+    if (!pids.empty()) processes.use = meters_.process_use(pids, &reasons);
+  }
+  const std::scoped_lock lock(mutex_);
+  recorded_.samples.push_back(std::move(sample));
+  if (asked && recorded_.processes.size() < options_.most) {
+    recorded_.processes.push_back(std::move(processes));
+  }
+  for (std::string& reason : reasons) {
+    const bool told = std::ranges::find(recorded_.news, reason) != recorded_.news.end();
+    if (!told) recorded_.news.push_back(std::move(reason));
+  }
+  if (halve_when_full(recorded_.samples, options_.most)) ++recorded_.halvings;
+}
+
+void Sampler::run(StopSignal& signal) {
+  {
+    const std::scoped_lock lock(mutex_);
+    recorded_.gpus.assign(meters_.gpus().begin(), meters_.gpus().end());
+    recorded_.news = meters_.news();
+    recorded_.hz = options_.hz;
+    if (recorded_.gpus.empty()) {
+      recorded_.none_because =
+          recorded_.news.empty() ? "no GPU meter on this machine" : recorded_.news.front();
+      return;
+    }
+  }
+  auto next = Clock::now();
+  auto next_processes = next;
+  do {
+    const auto now = Clock::now();
+    const bool at_processes = now >= next_processes;
+    if (at_processes) next_processes = now + period(options_.process_hz);
+    look(at_processes);
+    next += period(options_.hz);
+    // After a driver that blocked, the missed looks are not made up for.
+    next = std::max(next, Clock::now());
+  } while (signal.wait_until(next));
+}
+
+Telemetry Sampler::so_far() const {
+  const std::scoped_lock lock(mutex_);
+  return recorded_;
+}
+
+Telemetry Sampler::stop() {
+  worker_.stop();
+  return so_far();
+}
+
+}  // namespace picchio::meters

@@ -1,0 +1,93 @@
+// All meters of this machine at once, and the thread that reads them while an engine runs.
+#pragma once
+
+#include "base/worker.h"
+#include "evidence/telemetry.h"
+#include "meters/meter.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace picchio::meters {
+
+/// Every meter that could be opened, seen as one. A card that two meters know is the first one's;
+/// the other's is left out, but for figures of processes that the first cannot tell.
+class MeterSet {
+ public:
+  /// Opens `from` at `place`; what is news of those that failed is kept.
+  [[nodiscard]] static MeterSet open(const Place& place,
+                                     std::span<const Candidate> from = candidates());
+
+  /// As MeteredGpu says, but for `index`: the place in this span.
+  [[nodiscard]] std::span<const MeteredGpu> gpus() const { return gpus_; }
+  [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
+
+  [[nodiscard]] std::vector<GpuReading> sample();
+  /// Of all meters; one that cannot tell processes apart says so in `reasons`, once.
+  [[nodiscard]] std::vector<GpuProcessUse> process_use(std::span<const int> pids,
+                                                       std::vector<std::string>* reasons = nullptr);
+
+ private:
+  /// Where device `own` of meter `meter` stands in gpus_; -1: it is another meter's.
+  struct Slot {
+    std::size_t meter = 0;
+    std::size_t own = 0;
+    std::ptrdiff_t place = -1;
+  };
+
+  [[nodiscard]] std::ptrdiff_t place_of(std::size_t meter, int own) const;
+  void add(std::unique_ptr<Meter> meter);
+
+  std::vector<std::unique_ptr<Meter>> meters_;
+  std::vector<MeteredGpu> gpus_;
+  std::vector<Slot> slots_;
+  std::vector<std::string> news_;
+};
+
+struct SamplerOptions {
+  double hz = 10;             // whole-device figures
+  double process_hz = 2;      // figures of processes: walks through /proc cost more
+  std::size_t most = 20'000;  // samples kept; when full, every second one goes
+};
+
+/// Reads in a thread of its own from start() to stop(); a driver that blocks blocks only that.
+class Sampler {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `pids` names the processes to watch, asked before each look; may be empty. `began` is time
+  /// zero of the stamps.
+  Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
+          Clock::time_point began = Clock::now());
+  ~Sampler() = default;
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  /// The recording so far; may be called from any thread while the sampler runs.
+  [[nodiscard]] Telemetry so_far() const;
+
+  /// Ends the thread and hands out all of it.
+  [[nodiscard]] Telemetry stop();
+
+ private:
+  void run(StopSignal& signal);
+  void look(bool at_processes);
+
+  MeterSet meters_;  // the thread's alone once it runs
+  SamplerOptions options_;
+  std::function<std::vector<int>()> pids_;
+  Clock::time_point began_;
+  mutable std::mutex mutex_;
+  Telemetry recorded_;
+  Worker worker_;  // last: it uses what stands above
+};
+
+/// Pure: drops every second element of `samples` when there are more than `most`; true when it did.
+bool halve_when_full(std::vector<GpuSample>& samples, std::size_t most);
+
+}  // namespace picchio::meters
