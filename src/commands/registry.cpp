@@ -15,6 +15,7 @@ constexpr std::array kCommands = {
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
     Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
     Command{"id", "say what is inside a model file, whatever its label claims", id},
+    Command{"meters", "list what this machine's GPU meters can measure", meters_command},
     Command{"replay", "judge a run kept by --keep-logs again", replay},
 };
 
