@@ -93,7 +93,6 @@ constexpr Reason kReasons[] = {
 
 std::unexpected<Error> cannot_load(const Place& place, const Error& loader) {
   const std::string sign = sign_of_gpu(place.root);
-  if (!place.nvml_library.empty()) return std::unexpected(loader);
   if (sign.empty()) return fail(ErrorKind::not_found, "this machine has no NVIDIA GPU");
   return with_hint(
       fail(ErrorKind::unsupported, "no libnvidia-ml.so.1 although this machine has {}: {}", sign,
