@@ -66,8 +66,10 @@ bool Gpu::judge(Call which, abi::Return code, Micros took) {
     return false;
   }
   now.slow = took > patience_.slow_call ? now.slow + 1 : 0;
-  // "Not found" is "no new sample": it says nothing of the GPU.
-  const bool failed = code != abi::kSuccess && code != abi::kNotFound;
+  // Of what the driver samples by itself, "not found" is "no new sample": it says nothing.
+  const bool no_sample =
+      code == abi::kNotFound && (which == Call::busy || which == Call::process_busy);
+  const bool failed = code != abi::kSuccess && !no_sample;
   now.failures = failed ? now.failures + 1 : 0;
   if (failed && (is_final(code) || now.failures >= patience_.failures)) {
     give_up(which, reason_of(code));
