@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+namespace picchio {
 namespace {
 
-using namespace picchio;  // NOLINT(google-build-using-namespace): a program of one file
 using Json = nlohmann::ordered_json;
 
 struct Arguments {
@@ -119,11 +119,9 @@ void look(meters::Meter& meter, const Arguments& arguments, double at) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(const std::vector<std::string_view>& words) {
   Arguments arguments;
-  if (!read_arguments({argv + 1, argv + argc}, arguments)) {
+  if (!read_arguments(words, arguments)) {
     std::fputs("usage: print_nvml [--library PATH] [--seconds S] [--hz H] [PID...]\n", stderr);
     return 2;
   }
@@ -144,3 +142,8 @@ int main(int argc, char** argv) {
   }
   return 0;
 }
+
+}  // namespace
+}  // namespace picchio
+
+int main(int argc, char** argv) { return picchio::run({argv + 1, argv + argc}); }

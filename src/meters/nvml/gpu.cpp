@@ -124,8 +124,8 @@ void Gpu::describe(MeteredGpu& about) {
   describe_memory(about);
   describe_limits(about);
   about.busy_window_seconds = kLongestBusyWindow;
-  process_busy_.prime(f, device_);
   const GpuReading first = sample();
+  // Takes up what the driver remembers from before our time, too.
   std::vector<GpuProcessUse> nobody;
   add_process_use({}, 0, nobody);
   about.missing = first.given_up;

@@ -307,6 +307,48 @@ TEST(Nvml, UtilisationBeyondAllIsNoFigure) {
   ASSERT_TRUE(meter) << meter.error().message;
   const GpuReading reading = look(**meter, 0);
   EXPECT_EQ(reading.busy_percent, std::nullopt);
+  EXPECT_EQ(reading.memory_bytes, std::nullopt);
+}
+
+TEST(Nvml, HalfALookAtALostGpuIsNone) {
+  const FakeMachine machine(
+      "step nvmlDeviceGetUtilizationRates 100\nfail nvmlDeviceGetPowerUsage 15 from 250\n"
+      "gpu A\nmemory 100\nused 0:50\nbusy 0:5\npower 0:30\n");
+  auto meter = probe(machine.place());
+  ASSERT_TRUE(meter) << meter.error().message;
+  EXPECT_EQ(look(**meter, 0).busy_percent, 5);
+  const GpuReading lost = look(**meter, 0);
+  EXPECT_EQ(lost.lost, "NVML says the GPU is lost");
+  EXPECT_EQ(lost.busy_percent, std::nullopt);
+  EXPECT_EQ(lost.memory_bytes, std::nullopt);
+}
+
+TEST(Nvml, AFigureThatFailsNowAndThenIsKept) {
+  const FakeMachine machine(
+      "step nvmlDeviceGetTemperatureV 100\nfail nvmlDeviceGetPowerUsage 999 from 250 to 450\n"
+      "fail nvmlDeviceGetPowerUsage 999 from 550 to 750\n"
+      "gpu A\nmemory 100\npower 0:30\ntemperature 0:40\n");
+  auto meter = open(machine.place(), Patience{.failures = 3});
+  ASSERT_TRUE(meter) << meter.error().message;
+  int absent = 0;
+  for (int i = 0; i < 12; ++i) {
+    const GpuReading reading = (*meter)->sample().at(0);
+    EXPECT_TRUE(reading.given_up.empty());
+    absent += reading.power_watts ? 0 : 1;
+  }
+  EXPECT_EQ(absent, 4);
+}
+
+TEST(Nvml, WhatWasBeforeItWasOpenedIsNotTheRuns) {
+  const FakeMachine machine(
+      "step nvmlDeviceGetPowerUsage 10\ngpu A\nmemory 100\npower 0:1\n"
+      "process compute 42 sm 80 memory 0:50\n");
+  auto meter = probe(machine.place());
+  ASSERT_TRUE(meter) << meter.error().message;
+  const auto use = (*meter)->process_use(std::array{42});
+  ASSERT_TRUE(use);
+  ASSERT_EQ(use->size(), 1U);
+  EXPECT_EQ(use->front().busy_percent, std::nullopt);
 }
 
 TEST(Nvml, AGpuThatFallsOffTheBus) {

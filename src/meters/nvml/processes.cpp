@@ -129,10 +129,6 @@ ProcessList list_processes(const Functions& functions, abi::Device device) {
   return out;
 }
 
-void ProcessBusy::prime(const Functions& functions, abi::Device device) {
-  (void)ask(functions, device);  // for the stamp alone
-}
-
 ProcessBusy::Answer ProcessBusy::ask(const Functions& functions, abi::Device device) {
   // Asking for the number of entries gives a constant 100, so it is not asked.
   std::array<abi::ProcessUtilization, 256> samples{};

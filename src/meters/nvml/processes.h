@@ -34,13 +34,10 @@ struct ProcessList {
 
 /// Percent of the device's time for each process (the driver's pid) since the newest sample that
 /// was seen before. Entries that cannot be (pids, percentages, stamps) are left out; drivers hand
-/// out such ones.
+/// out such ones. The first answer is an average over all that the driver remembers, so it is
+/// thrown away.
 class ProcessBusy {
  public:
-  /// The first call gives an average over all that the driver remembers, from before our time: only
-  /// the newest stamp of it is kept.
-  void prime(const Functions& functions, abi::Device device);
-
   struct Answer {
     abi::Return code = abi::kSuccess;  // kNotFound: no sample since, often because nothing ran
     std::map<int, double> percent;

@@ -66,7 +66,7 @@ int enter(State& s, std::string_view function, int device) {
   for (const fake::Failure& failure : s.scenario.failures) {
     const bool meant = failure.function == function || (failure.function == "*" && device >= 0);
     const bool here = failure.device < 0 || failure.device == device;
-    if (meant && here && now >= failure.from_ms) return failure.code;
+    if (meant && here && now >= failure.from_ms && now < failure.to_ms) return failure.code;
   }
   return abi::kSuccess;
 }

@@ -126,10 +126,12 @@ bool read_gpu_line(Gpu& gpu, const Words& words) {
 }
 
 Failure failure(const Words& words) {
-  Failure out{words.at(1), static_cast<int>(whole(words.at(2))), 0, -1};
+  Failure out{words.at(1), static_cast<int>(whole(words.at(2)))};
   for (std::size_t i = 3; i + 1 < words.size(); i += 2) {
     if (words[i] == "from")
       out.from_ms = number(words[i + 1]);
+    else if (words[i] == "to")
+      out.to_ms = number(words[i + 1]);
     else if (words[i] == "gpu")
       out.device = static_cast<int>(whole(words[i + 1]));
     else

@@ -78,6 +78,7 @@ struct Failure {
   std::string function;  // or "*": whatever is asked about a GPU
   int code = 0;
   double from_ms = 0;
+  double to_ms = 1e18;
   int device = -1;  // -1: all
 };
 
