@@ -47,6 +47,7 @@ struct MeteredGpu {
   std::string driver;   // "550.54.14" or the kernel driver's name; empty: not told
   std::optional<std::int64_t> memory_bytes;     // its own; absent: shares the system's, or not told
   bool unified_memory = false;                  // weights land in the system's memory
+  std::optional<double> busy_window_seconds;    // how far busy_percent looks back at most
   std::optional<double> peak_bytes_per_second;  // by memory clock and bus width
   std::optional<PcieLink> link_max;
   std::vector<MissingFigure> missing;  // known when the meter was opened
@@ -73,6 +74,7 @@ struct GpuReading {
   std::optional<Throttling> throttling;
   std::optional<PcieLink> link;
   std::string lost;  // why nothing was read at all: the GPU is gone; empty: it answered
+  std::vector<MissingFigure> given_up;  // what will not be told any more from now on; said once
 };
 
 /// What one process has of one GPU.

@@ -28,7 +28,8 @@ class Meter {
   Meter& operator=(const Meter&) = delete;
   virtual ~Meter() = default;
 
-  /// As found when it was opened; never changes.
+  /// As found when it was opened: their number and order never change. One that was asleep is
+  /// described in full by the first sample() after it woke up.
   [[nodiscard]] virtual std::span<const MeteredGpu> devices() const = 0;
 
   /// One reading for each device, in that order. What was not told this time is absent.

@@ -1,7 +1,15 @@
 #include "meters/meter.h"
+#include "meters/nvml/nvml.h"
 
 namespace picchio::meters {
+namespace {
 
-std::span<const Candidate> candidates() { return {}; }
+constexpr Candidate kCandidates[] = {
+    {"nvml", nvml::probe},
+};
+
+}  // namespace
+
+std::span<const Candidate> candidates() { return kCandidates; }
 
 }  // namespace picchio::meters
