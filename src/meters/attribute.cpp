@@ -106,9 +106,18 @@ Attribute runtime_status_of(const std::string& device_dir) {
   return Attribute::open(device_dir, {"power/runtime_status"}, false);
 }
 
-bool is_asleep(const Attribute& runtime_status) {
+PowerState power_state(const Attribute& runtime_status) {
+  if (!runtime_status) return PowerState::awake;
   const auto status = runtime_status.text();
-  return status && (*status == "suspended" || *status == "suspending");
+  if (!status) return PowerState::gone;
+  return *status == "suspended" || *status == "suspending" ? PowerState::asleep : PowerState::awake;
+}
+
+bool not_readable(const Attribute& runtime_status, GpuReading& reading) {
+  const PowerState state = power_state(runtime_status);
+  reading.asleep = state == PowerState::asleep;
+  if (state == PowerState::gone) reading.lost = "the device is gone";
+  return state != PowerState::awake;
 }
 
 std::string hwmon_of(const std::string& device_dir) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "evidence/gpu_reading.h"
 #include "os/kept_file.h"
 
 #include <cstdint>
@@ -49,9 +50,17 @@ class Attribute {
 /// `root` and an absolute path as one.
 [[nodiscard]] std::string under(const std::string& root, std::string_view path);
 
-/// Whether power/runtime_status says that the kernel has powered the device down, or is about to.
-/// The one attribute that never wakes a device.
-[[nodiscard]] bool is_asleep(const Attribute& runtime_status);
+enum class PowerState {
+  awake,   // or without power management of its own
+  asleep,  // powered down by the kernel, or about to be
+  gone,    // its attributes vanished
+};
+
+/// By power/runtime_status, the one attribute that never wakes a device.
+[[nodiscard]] PowerState power_state(const Attribute& runtime_status);
+
+/// Says in `reading` that a device was not read, and why; false when it is awake.
+[[nodiscard]] bool not_readable(const Attribute& runtime_status, GpuReading& reading);
 [[nodiscard]] Attribute runtime_status_of(const std::string& device_dir);
 
 /// The hwmon folder of a device, empty when it has none. `hwmonN` is numbered anew at every boot.

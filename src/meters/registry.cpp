@@ -1,10 +1,16 @@
+#include "meters/amdgpu/meter.h"
 #include "meters/drm/meter.h"
+#include "meters/intel/meter.h"
+#include "meters/jetson/meter.h"
 #include "meters/meter.h"
 
 namespace picchio::meters {
 namespace {
 
 constexpr Candidate kMeters[] = {
+    {"amdgpu", amdgpu::probe},
+    {"intel", intel::probe},
+    {"jetson", jetson::probe},
     {"drm", drm::probe},
 };
 

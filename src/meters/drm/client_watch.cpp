@@ -93,8 +93,8 @@ int ClientWatch::device_of(const Client& client, std::string_view node) const {
   return -1;
 }
 
-void ClientWatch::read_clients(int pid, const Process& process, std::vector<Sighting>& sightings,
-                               bool& percent_format) const {
+void ClientWatch::read_clients(int pid, const Process& process,
+                               std::vector<Sighting>& sightings) const {
   std::array<char, kMaxFdInfo> space{};
   for (const auto& [fd, gpu] : process.gpus) {
     const auto text = gpu.fdinfo.read(space);
@@ -103,7 +103,6 @@ void ClientWatch::read_clients(int pid, const Process& process, std::vector<Sigh
     if (!client) continue;
     const int device = device_of(*client, gpu.node);
     if (device < 0) continue;
-    percent_format = percent_format || client->percent_format;
     sightings.push_back({.pid = pid,
                          .device = device,
                          .unified = devices_[static_cast<std::size_t>(device)].unified,
@@ -131,7 +130,7 @@ ProcessLook ClientWatch::look(std::span<const int> pids) {
       look_through(pid, process);
     }
     if (process.denied) look.denied.push_back(pid);
-    read_clients(pid, process, sightings, look.percent_format);
+    read_clients(pid, process, sightings);
   }
   book_.look(now, sightings);
   look.use = book_.use(pids);

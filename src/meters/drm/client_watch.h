@@ -17,8 +17,7 @@ namespace picchio::meters::drm {
 
 struct ProcessLook {
   std::vector<GpuProcessUse> use;
-  std::vector<int> denied;      // whose open files we may not see
-  bool percent_format = false;  // an amdgpu of Linux 5.14 to 5.18, which counts no time
+  std::vector<int> denied;  // whose open files we may not see
 };
 
 /// `use`, unless what was denied leaves nothing to tell: processes of somebody else's that show no
@@ -62,8 +61,7 @@ class ClientWatch {
   void look_through(int pid, Process& process);
   void keep_gpu(int pid, Process& process, const std::string& fd, std::string node,
                 std::map<std::string, OpenGpu>& found);
-  void read_clients(int pid, const Process& process, std::vector<Sighting>& sightings,
-                    bool& percent_format) const;
+  void read_clients(int pid, const Process& process, std::vector<Sighting>& sightings) const;
   [[nodiscard]] int device_of(const Client& client, std::string_view node) const;
 
   Place place_;

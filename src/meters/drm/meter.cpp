@@ -62,7 +62,7 @@ class DrmMeter final : public Meter {
       gpu.name = describe(device);
       gpu.driver = device.driver;
       gpu.unified_memory = is_unified(device);
-      gpu.asleep = is_asleep(status_.back());
+      gpu.asleep = power_state(status_.back()) == PowerState::asleep;
       gpu.missing = missing_of(device);
       devices_.push_back(std::move(gpu));
     }
@@ -72,7 +72,9 @@ class DrmMeter final : public Meter {
 
   [[nodiscard]] std::vector<GpuReading> sample() override {
     std::vector<GpuReading> readings(devices_.size());
-    for (std::size_t i = 0; i < readings.size(); ++i) readings[i].asleep = is_asleep(status_[i]);
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      (void)not_readable(status_[i], readings[i]);  // nothing follows that could be read
+    }
     return readings;
   }
 

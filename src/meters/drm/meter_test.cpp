@@ -2,20 +2,14 @@
 
 #include "meters/drm/client_watch.h"
 #include "meters/made_up_gpus.h"
+#include "meters/missing_reason.h"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 namespace picchio::meters::drm {
 namespace {
 
 using std::chrono::milliseconds;
-
-std::string reason(const MeteredGpu& gpu, GpuFigure figure) {
-  const auto found = std::ranges::find(gpu.missing, figure, &MissingFigure::figure);
-  return found == gpu.missing.end() ? "" : found->reason;
-}
 
 std::string adreno(int id, long ns, int mib) {
   return fmt::format(
