@@ -45,9 +45,13 @@ struct MeteredGpu {
   std::string address;  // "0000:61:00.0"; empty: not on PCI
   std::string name;     // "NVIDIA GeForce RTX 4090"
   std::string driver;   // "550.54.14" or the kernel driver's name; empty: not told
-  std::optional<std::int64_t> memory_bytes;     // its own; absent: shares the system's, or not told
-  bool unified_memory = false;                  // weights land in the system's memory
-  std::optional<double> busy_window_seconds;    // how far busy_percent looks back at most
+  /// Its own; of an APU with what it may map of the system's; absent: not told.
+  std::optional<std::int64_t> memory_bytes;
+  bool unified_memory = false;                // weights land in the system's memory
+  std::optional<double> busy_window_seconds;  // how far busy_percent looks back at most
+  bool asleep = false;               // when the meter was opened: it was not woken to be asked
+  bool power_is_package = false;     // watts and joules cover the CPU beside it as well
+  bool busy_is_upper_bound = false;  // it was awake for so long, which is not yet work
   std::optional<double> peak_bytes_per_second;  // by memory clock and bus width
   std::optional<PcieLink> link_max;
   std::vector<MissingFigure> missing;  // known when the meter was opened
@@ -73,17 +77,19 @@ struct GpuReading {
   std::optional<double> temperature_celsius;
   std::optional<Throttling> throttling;
   std::optional<PcieLink> link;
-  std::string lost;  // why nothing was read at all: the GPU is gone; empty: it answered
+  bool asleep = false;  // powered down by the kernel and left so: nothing else is told
+  std::string lost;     // why nothing was read at all: the GPU is gone; empty: it answered
   std::vector<MissingFigure> given_up;  // what will not be told any more from now on; said once
 };
 
 /// What one process has of one GPU.
 struct GpuProcessUse {
   int pid = 0;
-  int device = 0;                            // index into Meter::devices()
-  std::optional<double> busy_percent;        // since the call before, of the device's time
-  std::optional<double> gpu_seconds;         // a counter over the process's life
-  std::optional<std::int64_t> memory_bytes;  // of the device, or of the system's where unified
+  int device = 0;                             // index into Meter::devices()
+  std::optional<double> busy_percent;         // since the call before, of the device's time
+  std::optional<double> gpu_seconds;          // a counter; only differences mean anything
+  std::optional<std::int64_t> memory_bytes;   // of the device, or of the system's where unified
+  std::optional<std::int64_t> evicted_bytes;  // pushed out of the device's memory: it overflows
 };
 
 }  // namespace picchio

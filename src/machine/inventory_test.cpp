@@ -2,7 +2,7 @@
 
 #include "machine/cpu_name.h"
 #include "machine/gpu_table.h"
-#include "machine/made_up_tree.h"
+#include "os/made_up_tree.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #include "machine/process_facts.h"
 
-#include "machine/made_up_tree.h"
+#include "os/made_up_tree.h"
 #include "machine/tcp_listeners.h"
 #include "machine/telling_names.h"
 #include "os/file.h"

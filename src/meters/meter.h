@@ -3,8 +3,11 @@
 #pragma once
 
 #include "base/result.h"
+#include "base/time.h"
 #include "evidence/gpu_reading.h"
+#include "os/clock.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +20,7 @@ namespace picchio::meters {
 struct Place {
   std::string root = "/";    // where proc/ and sys/ are
   std::string nvml_library;  // path of a libnvidia-ml.so.1 to load; empty: the system's
+  std::function<Micros()> now = os::monotonic_now;  // for what is a counter's change over time
 };
 
 /// Opened by a probe, then used by one thread at a time. A call may block for as long as a driver

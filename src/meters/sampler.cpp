@@ -56,9 +56,16 @@ std::vector<GpuReading> MeterSet::sample() {
   std::vector<GpuReading> out(gpus_.size());
   for (std::size_t i = 0; i < meters_.size(); ++i) {
     std::vector<GpuReading> readings = meters_[i]->sample();
-    for (std::size_t own = 0; own < readings.size(); ++own) {
+    const auto devices = meters_[i]->devices();
+    for (std::size_t own = 0; own < readings.size() && own < devices.size(); ++own) {
       const std::ptrdiff_t place = place_of(i, static_cast<int>(own));
-      if (place >= 0) out[static_cast<std::size_t>(place)] = std::move(readings[own]);
+      if (place < 0) continue;
+      const auto slot = static_cast<std::size_t>(place);
+      out[slot] = std::move(readings[own]);
+      if (gpus_[slot].name != devices[own].name) {
+        gpus_[slot] = devices[own];
+        gpus_[slot].index = static_cast<int>(slot);
+      }
     }
   }
   return out;
@@ -112,6 +119,14 @@ void Sampler::look(bool at_processes) {
     if (!pids.empty()) processes.use = meters_.process_use(pids, &reasons);
   }
   const std::scoped_lock lock(mutex_);
+  for (std::size_t i = 0; i < recorded_.gpus.size(); ++i) {
+    if (recorded_.gpus[i].name != meters_.gpus()[i].name) recorded_.gpus[i] = meters_.gpus()[i];
+    // Said once, so it is kept with the device.
+    for (MissingFigure& figure : sample.readings[i].given_up) {
+      recorded_.gpus[i].missing.push_back(std::move(figure));
+    }
+    sample.readings[i].given_up.clear();
+  }
   recorded_.samples.push_back(std::move(sample));
   if (asked && recorded_.processes.size() < options_.most) {
     recorded_.processes.push_back(std::move(processes));

@@ -23,7 +23,8 @@ class MeterSet {
   [[nodiscard]] static MeterSet open(const Place& place,
                                      std::span<const Candidate> from = candidates());
 
-  /// As MeteredGpu says, but for `index`: the place in this span.
+  /// As MeteredGpu says, but for `index`: the place in this span. A sleeping GPU gets its name with
+  /// the first sample after it wakes.
   [[nodiscard]] std::span<const MeteredGpu> gpus() const { return gpus_; }
   [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
 

@@ -65,16 +65,20 @@ struct FigureText {
 
 constexpr FigureText kFigures[] = {
     {GpuFigure::busy,
-     [](const MeteredGpu&, const GpuReading& r) {
-       return r.busy_percent ? fmt::format("{:.0f}%", *r.busy_percent) : std::string();
+     [](const MeteredGpu& gpu, const GpuReading& r) {
+       if (!r.busy_percent) return std::string();
+       return fmt::format("{:.0f}%{}", *r.busy_percent,
+                          gpu.busy_is_upper_bound ? " at most: so long it was awake" : "");
      }},
     {GpuFigure::memory,
      [](const MeteredGpu& gpu, const GpuReading& r) {
        return r.memory_bytes ? memory_text(gpu, *r.memory_bytes) : std::string();
      }},
     {GpuFigure::power,
-     [](const MeteredGpu&, const GpuReading& r) {
-       return r.power_watts ? fmt::format("{:.1f} W", *r.power_watts) : std::string();
+     [](const MeteredGpu& gpu, const GpuReading& r) {
+       if (!r.power_watts) return std::string();
+       return fmt::format("{:.1f} W{}", *r.power_watts,
+                          gpu.power_is_package ? ", the CPU beside it included" : "");
      }},
     {GpuFigure::energy,
      [](const MeteredGpu&, const GpuReading& r) {
@@ -119,6 +123,10 @@ void gpu_lines(Lines& lines, const MeteredGpu& gpu, const GpuReading& reading) {
     row(lines, "gone", plain(reading.lost));
     return;
   }
+  if (reading.asleep || gpu.asleep) {
+    row(lines, "asleep", "powered down, and not woken to be asked");
+    return;
+  }
   for (const FigureText& figure : kFigures) {
     const std::string text = figure.text(gpu, reading);
     const MissingFigure* why = missing(gpu, figure.figure);
@@ -159,6 +167,7 @@ Json reading_json(const GpuReading& r) {
           {"temperature_celsius", value_or_null(r.temperature_celsius)},
           {"throttling", throttling},
           {"link", link},
+          {"asleep", r.asleep},
           {"lost", text_or_null(r.lost)}};
 }
 
@@ -178,6 +187,8 @@ Json gpu_json(const MeteredGpu& gpu, const GpuReading& reading) {
           {"driver", text_or_null(gpu.driver)},
           {"total_bytes", value_or_null(gpu.memory_bytes)},
           {"unified_memory", gpu.unified_memory},
+          {"power_is_package", gpu.power_is_package},
+          {"busy_is_upper_bound", gpu.busy_is_upper_bound},
           {"peak_bytes_per_second", value_or_null(gpu.peak_bytes_per_second)},
           {"link_max", link},
           {"missing", why},
