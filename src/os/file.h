@@ -3,9 +3,11 @@
 #pragma once
 
 #include "base/result.h"
+#include "os/fd.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,26 +16,34 @@
 
 namespace picchio::os {
 
-/// A whole file, mapped read-only. An empty file, a folder, a pipe or a device is an error. The
-/// view lives as long as the object; a file that somebody truncates meanwhile ends the process
-/// (SIGBUS), as it does for the engine.
-class MappedFile {
+/// The beginning of a file, as far as somebody wants to see it. Read and not mapped: a mapped file
+/// that somebody cuts meanwhile ends the process. An empty file, a folder, a pipe or a device is an
+/// error.
+class FileHead {
  public:
-  [[nodiscard]] static Result<MappedFile> open(const std::string& path);
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
 
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
+  /// Reads the first piece.
+  [[nodiscard]] static Result<FileHead> open(const std::string& path);
 
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+  /// What is here so far. The bytes stay where they are while the object lives, moved or not.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.get(), have_}; }
+  /// As it was when the file was opened.
+  [[nodiscard]] std::int64_t file_bytes() const { return file_bytes_; }
+
+  /// Reads on until at least so many bytes are here; more than the file or kMostBytes is an error,
+  /// and so is a file that ends sooner than it did.
+  [[nodiscard]] Result<> grow(std::size_t at_least);
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  FileHead(UniqueFd fd, std::string path, std::int64_t file_bytes);
 
-  std::span<const std::byte> bytes_;
+  UniqueFd fd_;
+  std::string path_;
+  std::int64_t file_bytes_ = 0;
+  std::size_t room_ = 0;
+  std::size_t have_ = 0;
+  std::unique_ptr<std::byte[]> bytes_;  // room_ of them; a page costs memory once it is read into
 };
 
 /// All bytes of a file, also of one that states no size (/proc, a pipe). One with more than `cap`

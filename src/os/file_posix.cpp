@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,32 +69,45 @@ Result<> write_directly(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-Result<MappedFile> MappedFile::open(const std::string& path) {
-  const auto fd = open_regular(path);
+FileHead::FileHead(UniqueFd fd, std::string path, std::int64_t file_bytes)
+    : fd_(std::move(fd)),
+      path_(std::move(path)),
+      file_bytes_(file_bytes),
+      room_(std::min(static_cast<std::size_t>(file_bytes), kMostBytes)),
+      bytes_(std::make_unique_for_overwrite<std::byte[]>(room_)) {}
+
+Result<FileHead> FileHead::open(const std::string& path) {
+  auto fd = open_regular(path);
   if (!fd) return std::unexpected(fd.error());
   struct stat info{};
   if (::fstat(fd->get(), &info) != 0 || info.st_size <= 0) {
     return fail(ErrorKind::failed, "'{}' changed while it was opened", path);
   }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd->get(), 0);
-  if (start == MAP_FAILED) {
-    return fail(errno_kind(errno), "cannot map '{}': {}", path, errno_text(errno));
-  }
-  return MappedFile({static_cast<const std::byte*>(start), size});
+  FileHead head(*std::move(fd), path, info.st_size);
+  const Result<> read = head.grow(std::min(head.room_, kReadBlock));
+  if (!read) return std::unexpected(read.error());
+  return head;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) {
-    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // munmap wants it non-const
+Result<> FileHead::grow(std::size_t at_least) {
+  if (at_least > room_) {
+    return fail(ErrorKind::unsupported, "the beginning of '{}' that is wanted has {} bytes, {}",
+                path_, at_least,
+                room_ < kMostBytes ? "more than the file" : "more than will be read");
   }
+  // A little more than asked for: what follows a vocabulary is small.
+  const std::size_t target = std::max(at_least, std::min(room_, at_least + kReadBlock));
+  while (have_ < target) {
+    const ssize_t got =
+        ::pread(fd_.get(), bytes_.get() + have_, target - have_, static_cast<off_t>(have_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errno_kind(errno), "cannot read '{}': {}", path_, errno_text(errno));
+    if (got == 0) {
+      return fail(ErrorKind::malformed, "'{}' was cut to {} bytes while it was read", path_, have_);
+    }
+    have_ += static_cast<std::size_t>(got);
+  }
+  return {};
 }
 
 Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name) {

@@ -58,16 +58,36 @@ int as_nobody(Check check) {
   return status;
 }
 
-TEST_F(File, MapsAWholeFile) {
-  auto file = MappedFile::open(put("model.gguf", "GGUF and more"));
+TEST_F(File, ReadsTheBeginningAsFarAsSomebodyWants) {
+  const std::string path = put("model.gguf", "GGUF" + std::string(300'000, 'x') + "end");
+  auto file = FileHead::open(path);
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->size(), 13);
-  EXPECT_EQ(static_cast<char>(file->bytes()[4]), ' ');
-  const MappedFile moved = std::move(*file);
-  EXPECT_EQ(moved.size(), 13);
+  EXPECT_EQ(file->file_bytes(), 300'007);
+  EXPECT_LT(file->bytes().size(), 200'000U);
+  const std::byte* const before = file->bytes().data();
+  ASSERT_TRUE(file->grow(250'000));
+  EXPECT_GE(file->bytes().size(), 250'000U);
+  EXPECT_EQ(file->bytes().data(), before);
+  ASSERT_TRUE(file->grow(300'007));
+  EXPECT_EQ(static_cast<char>(file->bytes().back()), 'd');
+  EXPECT_EQ(file->grow(300'008).error().kind, ErrorKind::unsupported);
+  const FileHead moved = *std::move(file);
+  EXPECT_EQ(static_cast<char>(moved.bytes()[3]), 'F');
 }
 
-TEST_F(File, WhatCannotBeMappedSaysWhy) {
+// A download that starts anew while one looks: a mapped file would end the process here.
+TEST_F(File, AFileThatIsCutWhileItIsRead) {
+  const std::string path = put("model.gguf", std::string(300'000, 'x'));
+  auto file = FileHead::open(path);
+  ASSERT_TRUE(file);
+  ASSERT_EQ(::truncate(path.c_str(), 100), 0);
+  EXPECT_EQ(static_cast<char>(file->bytes()[50'000]), 'x');
+  const auto more = file->grow(300'000);
+  ASSERT_FALSE(more);
+  EXPECT_TRUE(more.error().message.contains("while it was read")) << more.error().message;
+}
+
+TEST_F(File, WhatHasNoBeginningSaysWhy) {
   ::mkfifo(at("pipe").c_str(), 0600);
   struct Case {
     std::string path;
@@ -79,7 +99,7 @@ TEST_F(File, WhatCannotBeMappedSaysWhy) {
                         Case{dir, ErrorKind::unsupported, "is a directory, not a file"},
                         Case{put("empty", ""), ErrorKind::malformed, "is empty"},
                         Case{at("pipe"), ErrorKind::unsupported, "is not a regular file"}}) {
-    const auto file = MappedFile::open(c.path);
+    const auto file = FileHead::open(c.path);
     ASSERT_FALSE(file) << c.path;
     EXPECT_EQ(file.error().kind, c.kind) << c.path;
     EXPECT_TRUE(file.error().message.contains(c.why)) << file.error().message;
@@ -94,13 +114,13 @@ TEST_F(File, ARefusalIsDeniedAndAStrangersCacheUnknown) {
   ::chmod(secret.c_str(), 0);
   ::chmod(public_file.c_str(), 0444);
   if (!is_root()) {
-    const auto file = MappedFile::open(secret);
+    const auto file = FileHead::open(secret);
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().kind, ErrorKind::denied);
     return;
   }
   EXPECT_EQ(as_nobody([&] {
-              const auto file = MappedFile::open(secret);
+              const auto file = FileHead::open(secret);
               const bool refused = !file && file.error().kind == ErrorKind::denied;
               // The kernel would say 1.0 here, whatever is true.
               return refused && !cached_fraction(public_file);
