@@ -3,11 +3,9 @@
 #pragma once
 
 #include "base/result.h"
-#include "os/fd.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,36 +13,6 @@
 #include <vector>
 
 namespace picchio::os {
-
-/// The beginning of a file, as far as somebody wants to see it. Read and not mapped: a mapped file
-/// that somebody cuts meanwhile ends the process. An empty file, a folder, a pipe or a device is an
-/// error.
-class FileHead {
- public:
-  static constexpr std::size_t kMostBytes = std::size_t{256} << 20U;
-
-  /// Reads the first piece.
-  [[nodiscard]] static Result<FileHead> open(const std::string& path);
-
-  /// What is here so far. The bytes stay where they are while the object lives, moved or not.
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {bytes_.get(), have_}; }
-  /// As it was when the file was opened.
-  [[nodiscard]] std::int64_t file_bytes() const { return file_bytes_; }
-
-  /// Reads on until at least so many bytes are here; more than the file or kMostBytes is an error,
-  /// and so is a file that ends sooner than it did.
-  [[nodiscard]] Result<> grow(std::size_t at_least);
-
- private:
-  FileHead(UniqueFd fd, std::string path, std::int64_t file_bytes);
-
-  UniqueFd fd_;
-  std::string path_;
-  std::int64_t file_bytes_ = 0;
-  std::size_t room_ = 0;
-  std::size_t have_ = 0;
-  std::unique_ptr<std::byte[]> bytes_;  // room_ of them; a page costs memory once it is read into
-};
 
 /// All bytes of a file, also of one that states no size (/proc, a pipe). One with more than `cap`
 /// bytes is an error, not a part.

@@ -19,24 +19,6 @@ namespace {
 
 constexpr std::size_t kReadBlock = 65536;
 
-// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; regular files do not care.
-Result<UniqueFd> open_regular(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return fail(errno_kind(errno), "cannot open '{}': {}", path, errno_text(errno));
-  struct stat info{};
-  if (::fstat(fd.get(), &info) != 0) {
-    return fail(errno_kind(errno), "cannot look at '{}': {}", path, errno_text(errno));
-  }
-  if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorKind::unsupported, "'{}' is a directory, not a file", path);
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return fail(ErrorKind::unsupported, "'{}' is not a regular file", path);
-  }
-  if (info.st_size == 0) return fail(ErrorKind::malformed, "'{}' is empty", path);
-  return fd;
-}
-
 Result<> flush_and_close(UniqueFd fd, const std::string& path) {
   if (::fsync(fd.get()) != 0) {
     return fail(errno_kind(errno), "cannot write '{}': {}", path, errno_text(errno));
@@ -68,47 +50,6 @@ Result<> write_directly(const std::string& path, std::string_view bytes) {
 }
 
 }  // namespace
-
-FileHead::FileHead(UniqueFd fd, std::string path, std::int64_t file_bytes)
-    : fd_(std::move(fd)),
-      path_(std::move(path)),
-      file_bytes_(file_bytes),
-      room_(std::min(static_cast<std::size_t>(file_bytes), kMostBytes)),
-      bytes_(std::make_unique_for_overwrite<std::byte[]>(room_)) {}
-
-Result<FileHead> FileHead::open(const std::string& path) {
-  auto fd = open_regular(path);
-  if (!fd) return std::unexpected(fd.error());
-  struct stat info{};
-  if (::fstat(fd->get(), &info) != 0 || info.st_size <= 0) {
-    return fail(ErrorKind::failed, "'{}' changed while it was opened", path);
-  }
-  FileHead head(*std::move(fd), path, info.st_size);
-  const Result<> read = head.grow(std::min(head.room_, kReadBlock));
-  if (!read) return std::unexpected(read.error());
-  return head;
-}
-
-Result<> FileHead::grow(std::size_t at_least) {
-  if (at_least > room_) {
-    return fail(ErrorKind::unsupported, "the beginning of '{}' that is wanted has {} bytes, {}",
-                path_, at_least,
-                room_ < kMostBytes ? "more than the file" : "more than will be read");
-  }
-  // A little more than asked for: what follows a vocabulary is small.
-  const std::size_t target = std::max(at_least, std::min(room_, at_least + kReadBlock));
-  while (have_ < target) {
-    const ssize_t got =
-        ::pread(fd_.get(), bytes_.get() + have_, target - have_, static_cast<off_t>(have_));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno_kind(errno), "cannot read '{}': {}", path_, errno_text(errno));
-    if (got == 0) {
-      return fail(ErrorKind::malformed, "'{}' was cut to {} bytes while it was read", path_, have_);
-    }
-    have_ += static_cast<std::size_t>(got);
-  }
-  return {};
-}
 
 Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name) {
   std::string out;

@@ -1,5 +1,6 @@
 #include "os/file.h"
 
+#include "os/file_head.h"
 #include "os/pipe.h"
 
 #include <fcntl.h>
@@ -58,33 +59,52 @@ int as_nobody(Check check) {
   return status;
 }
 
-TEST_F(File, ReadsTheBeginningAsFarAsSomebodyWants) {
-  const std::string path = put("model.gguf", "GGUF" + std::string(300'000, 'x') + "end");
-  auto file = FileHead::open(path);
+TEST_F(File, TheBeginningOfAFile) {
+  auto file = FileHead::open(put("model.gguf", "GGUF and more"));
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->file_bytes(), 300'007);
-  EXPECT_LT(file->bytes().size(), 200'000U);
-  const std::byte* const before = file->bytes().data();
-  ASSERT_TRUE(file->grow(250'000));
-  EXPECT_GE(file->bytes().size(), 250'000U);
-  EXPECT_EQ(file->bytes().data(), before);
-  ASSERT_TRUE(file->grow(300'007));
-  EXPECT_EQ(static_cast<char>(file->bytes().back()), 'd');
-  EXPECT_EQ(file->grow(300'008).error().kind, ErrorKind::unsupported);
-  const FileHead moved = *std::move(file);
-  EXPECT_EQ(static_cast<char>(moved.bytes()[3]), 'F');
+  EXPECT_EQ(file->file_bytes(), 13);
+  EXPECT_EQ(static_cast<char>(file->bytes()[4]), ' ');
+  FileHead moved = std::move(*file);
+  EXPECT_EQ(moved.bytes().size(), 13U);
+  EXPECT_FALSE(moved.was_cut());
+  // Places are given back: more files one after the other than there are places.
+  for (int i = 0; i < 20; ++i) {
+    auto other = FileHead::open(at("model.gguf"));
+    ASSERT_TRUE(other) << other.error().message;
+    moved = *std::move(other);
+  }
+  EXPECT_EQ(static_cast<char>(moved.bytes()[0]), 'G');
 }
 
-// A download that starts anew while one looks: a mapped file would end the process here.
-TEST_F(File, AFileThatIsCutWhileItIsRead) {
+// A download that starts anew while one looks: without a guard the process would end here.
+TEST_F(File, AFileThatIsCutWhileItIsLookedAt) {
   const std::string path = put("model.gguf", std::string(300'000, 'x'));
-  auto file = FileHead::open(path);
-  ASSERT_TRUE(file);
+  const auto file = FileHead::open(path);
+  const auto other = FileHead::open(put("other.gguf", std::string(300'000, 'y')));
+  ASSERT_TRUE(file && other);
   ASSERT_EQ(::truncate(path.c_str(), 100), 0);
-  EXPECT_EQ(static_cast<char>(file->bytes()[50'000]), 'x');
-  const auto more = file->grow(300'000);
-  ASSERT_FALSE(more);
-  EXPECT_TRUE(more.error().message.contains("while it was read")) << more.error().message;
+  EXPECT_FALSE(file->was_cut());  // nobody looked yet
+  EXPECT_EQ(static_cast<char>(file->bytes()[50]), 'x');
+  EXPECT_FALSE(file->was_cut());
+  EXPECT_EQ(static_cast<int>(file->bytes()[250'000]), 0);
+  EXPECT_TRUE(file->was_cut());
+  EXPECT_EQ(static_cast<char>(other->bytes()[250'000]), 'y');
+  EXPECT_FALSE(other->was_cut());
+}
+
+// What is nobody's guarded range ends the process, as it always did.
+TEST_F(File, OtherBusErrorsAreNotHidden) {
+  const std::string path = put("mine", "x");
+  const auto guarded = FileHead::open(path);
+  ASSERT_TRUE(guarded);
+  EXPECT_EXIT(
+      {
+        ::signal(SIGALRM, SIG_DFL);
+        ::alarm(20);
+        ::raise(SIGBUS);
+        ::raise(SIGBUS);
+      },
+      testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST_F(File, WhatHasNoBeginningSaysWhy) {
