@@ -11,8 +11,9 @@
 namespace picchio {
 namespace {
 
-bool is_local(const CardFile& file) {
-  return file.path != "-" && !file.path.contains("://") && os::exists(file.path);
+/// A path that this machine can open: not a stream, not what a server sent or listed.
+bool is_local(const Card& card, const CardFile& file) {
+  return file.path != "-" && !file.transferred_bytes && card.audit.none_because.empty();
 }
 
 std::optional<std::string> remembered(const std::string& path) {
@@ -24,7 +25,9 @@ std::optional<std::string> remembered(const std::string& path) {
 }
 
 Result<std::string> compute(const CardFile& file, const os::Interrupts& interrupts) {
-  ByteProgress progress(fmt::format("SHA-256 of {}", fit(plain(file.path), 60)), file.bytes);
+  ByteProgress progress(
+      fmt::format("SHA-256 of {}", fit(plain(file.path.substr(file.path.rfind('/') + 1)), 24)),
+      file.bytes);
   const auto keep_going = [&](std::int64_t done) {
     progress.update(done);
     return !interrupts.caught();
@@ -41,7 +44,10 @@ Result<std::string> compute(const CardFile& file, const os::Interrupts& interrup
 /// The digest by the file's bytes; absent where nobody wants it computed, or stopped it.
 Result<std::optional<Digest>> digest_of_bytes(const CardFile& file, HashWish wish,
                                               const os::Interrupts& interrupts) {
-  if (const auto known = remembered(file.path)) return Digest{*known, DigestSource::remembered};
+  // Who asks for it wants these bytes read: a disk that forgets leaves no trace in the time stamp.
+  if (wish != HashWish::compute) {
+    if (const auto known = remembered(file.path)) return Digest{*known, DigestSource::remembered};
+  }
   if (wish == HashWish::known || interrupts.caught()) return std::nullopt;
   Result<std::string> digest = compute(file, interrupts);
   if (digest) return Digest{*std::move(digest), DigestSource::computed};
@@ -70,7 +76,7 @@ Result<> fill(CardFile& file, HashWish wish, const os::Interrupts& interrupts) {
 Result<> fill_digests(Card& card, HashWish wish, const os::Interrupts& interrupts) {
   for (CardFile& file : card.files) {
     if (wish == HashWish::none) file.digest.reset();  // a server's word too
-    if (wish == HashWish::none || !is_local(file)) continue;
+    if (wish == HashWish::none || !is_local(card, file)) continue;
     if (const Result<> ok = fill(file, wish, interrupts); !ok) return ok;
   }
   return {};

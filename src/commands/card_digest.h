@@ -11,7 +11,7 @@ enum class HashWish {
   none,
   known,    // only what costs nothing: remembered, or a blob's name
   wait,     // what is not known is computed with a progress line, a blob's name is believed
-  compute,  // what was not computed before is computed, and a blob's name is held against it
+  compute,  // read now, whatever is known, and a blob's name is held against it
 };
 
 /// Fills CardFile::digest of local files. A user who stops a long computation gets the card without

@@ -29,6 +29,12 @@ std::optional<T> value_of(const ShownModel& model, const std::string& key) {
   return value == nullptr ? std::nullopt : std::optional<T>(*value);
 }
 
+/// Counts and sizes: what is negative was not told.
+std::optional<std::int64_t> count_of(const ShownModel& model, const std::string& key) {
+  const auto value = value_of<std::int64_t>(model, key);
+  return value && *value >= 0 ? value : std::nullopt;
+}
+
 std::optional<std::int64_t> length_of(const ShownModel& model, const std::string& key) {
   const auto list = value_of<ollama::LongArray>(model, key);
   return list ? std::optional<std::int64_t>(list->length) : std::nullopt;
@@ -41,16 +47,16 @@ gguf::Header values_of(const ShownModel& model) {
   header.architecture = value_of<std::string>(model, "general.architecture");
   header.name = value_of<std::string>(model, "general.name");
   header.type = value_of<std::string>(model, "general.type");
-  header.file_type = value_of<std::int64_t>(model, "general.file_type");
+  header.file_type = count_of(model, "general.file_type");
   header.size_label = value_of<std::string>(model, "general.size_label");
   const std::string prefix = header.architecture.value_or("") + '.';
-  header.block_count = value_of<std::int64_t>(model, prefix + "block_count");
-  header.context_length = value_of<std::int64_t>(model, prefix + "context_length");
-  header.embedding_length = value_of<std::int64_t>(model, prefix + "embedding_length");
-  header.expert_count = value_of<std::int64_t>(model, prefix + "expert_count");
-  header.expert_used_count = value_of<std::int64_t>(model, prefix + "expert_used_count");
-  header.expert_shared_count = value_of<std::int64_t>(model, prefix + "expert_shared_count");
-  header.nextn_predict_layers = value_of<std::int64_t>(model, prefix + "nextn_predict_layers");
+  header.block_count = count_of(model, prefix + "block_count");
+  header.context_length = count_of(model, prefix + "context_length");
+  header.embedding_length = count_of(model, prefix + "embedding_length");
+  header.expert_count = count_of(model, prefix + "expert_count");
+  header.expert_used_count = count_of(model, prefix + "expert_used_count");
+  header.expert_shared_count = count_of(model, prefix + "expert_shared_count");
+  header.nextn_predict_layers = count_of(model, prefix + "nextn_predict_layers");
   header.causal_attention = value_of<bool>(model, prefix + "attention.causal");
   header.tokenizer.model = value_of<std::string>(model, "tokenizer.ggml.model").value_or("");
   header.tokenizer.pre = value_of<std::string>(model, "tokenizer.ggml.pre").value_or("");
@@ -99,6 +105,7 @@ Result<Card> card_of_tag(const std::string& text, const os::Interrupts& interrup
   }
   const bool elsewhere =
       stored.error().kind == ErrorKind::not_found || stored.error().kind == ErrorKind::denied;
+  std::string asked;
   if (elsewhere) {
     Result<Card> card = card_of_server(label, interrupts);
     if (card) {
@@ -106,13 +113,15 @@ Result<Card> card_of_tag(const std::string& text, const os::Interrupts& interrup
       return card;
     }
     if (card.error().kind == ErrorKind::interrupted) return card;
+    asked = card.error().message;
   }
   if (stored.error().kind == ErrorKind::not_found && ollama::installed_tags(roots).empty()) {
-    return with_hint(fail(ErrorKind::not_found,
-                          "'{}' is no file here, and there is no ollama store or server that "
-                          "knows a model of that name",
-                          plain(text)),
-                     "set OLLAMA_MODELS or OLLAMA_HOST if ollama lies elsewhere");
+    return with_hint(
+        fail(ErrorKind::not_found,
+             "'{}' is no file here, and there is no ollama store or server that "
+             "knows a model of that name",
+             plain(text)),
+        fmt::format("set OLLAMA_MODELS or OLLAMA_HOST if ollama lies elsewhere; {}", asked));
   }
   Error error = stored.error();
   error.message =

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/card_ollama.h"
 #include "commands/progress.h"
+#include "commands/read_header.h"
 #include "engines/ollama/tag.h"
 #include "gguf/card.h"
 #include "gguf/header.h"
@@ -17,7 +18,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,20 +29,13 @@ namespace picchio {
 namespace {
 
 // Small models' headers fit at once; a large vocabulary takes some rounds.
+// A third of a large header at the rate of a slow line; a server that drips is not waited for.
+constexpr Micros kMostSecondsAPiece = std::chrono::minutes(5);
 constexpr std::size_t kFirstBytes = std::size_t{64} << 10;
 
 std::unexpected<Error> about(const std::string& what, Error error) {
   error.message = fmt::format("cannot read '{}': {}", plain(what), error.message);
   return std::unexpected(std::move(error));
-}
-
-Result<gguf::Header> read_file_header(const std::string& path) {
-  const Result<os::MappedFile> file = os::MappedFile::open(path);
-  if (!file) return std::unexpected(file.error());
-  Result<gguf::Header> header =
-      gguf::read_header(file->bytes(), file->size(), gguf::Accept::readable);
-  if (!header) return about(path, header.error());
-  return header;
 }
 
 /// The types of the KV cache are a choice of the run: those of the last one measured here.
@@ -86,13 +83,7 @@ Result<Card> card_of_stream(os::Interrupts& interrupts) {
   }
 }
 
-/// "@main" of "hf:o/r/f.gguf@main", "?download=true" of a URL: what stands behind a file's name.
-std::string_view behind_the_name(std::string_view what) {
-  const std::size_t slash = what.rfind('/');
-  const std::size_t at = what.find_first_of(what.starts_with("hf:") ? "@" : "?#",
-                                            slash == std::string_view::npos ? 0 : slash);
-  return at == std::string_view::npos ? std::string_view{} : what.substr(at);
-}
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 struct RemoteHeader {
   gguf::Header header;
@@ -107,7 +98,8 @@ Result<RemoteHeader> read_remote_header(const std::string& what, const os::Inter
   Result<os::HttpClient> client =
       os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
   if (!client) return std::unexpected(client.error());
-  Result<os::RemoteHead> head = os::RemoteHead::open(*std::move(client), *name);
+  Result<os::RemoteHead> head =
+      os::RemoteHead::open(*std::move(client), *name, {.overall = kMostSecondsAPiece});
   if (!head) return std::unexpected(head.error());
   ByteProgress progress("header of " + fit(plain(name->shown), 60), std::nullopt);
   for (;;) {
@@ -129,10 +121,15 @@ Result<RemoteHeader> read_remote_header(const std::string& what, const os::Inter
 Result<Card> card_of_remote(const std::string& what, const os::Interrupts& interrupts) {
   Result<RemoteHeader> given = read_remote_header(what, interrupts);
   if (!given) return std::unexpected(given.error());
-  const std::string tail(behind_the_name(what));
-  Result<std::vector<std::string>> names =
-      gguf::shard_set_paths(what.substr(0, what.size() - tail.size()), given->header);
-  if (!names) return about(given->shown, names.error());
+  const std::string tail(os::behind_file_name(what));
+  Result<std::vector<std::string>> names = gguf::shard_set_paths(
+      std::string_view(what).substr(0, what.size() - tail.size()), given->header);
+  if (!names) {
+    // Its words would show the address, and in it a password or a signature.
+    return fail(names.error().kind, "cannot find the other shards of '{}' by its name",
+                plain(given->shown));
+  }
+  const std::string given_name = given->shown;
   std::vector<RemoteHeader> remote;
   if (names->size() == 1) {
     remote.push_back(*std::move(given));
@@ -150,7 +147,9 @@ Result<Card> card_of_remote(const std::string& what, const os::Interrupts& inter
     paths.push_back(one.shown);
   }
   Result<Card> card = gguf::card_of(std::move(headers), std::move(paths));
-  if (!card) return about(what, card.error());
+  if (!card) return about(given_name, card.error());
+  card->label =
+      base_name(os::without_secrets(std::string_view(what).substr(0, what.size() - tail.size())));
   for (std::size_t i = 0; i < remote.size(); ++i) {
     card->files[i].transferred_bytes = remote[i].transferred;
     if (const auto& hex = remote[i].digest) {
@@ -163,7 +162,7 @@ Result<Card> card_of_remote(const std::string& what, const os::Interrupts& inter
 }  // namespace
 
 Result<Card> card_of_file(const std::string& path) {
-  Result<gguf::Header> given = read_file_header(path);
+  Result<gguf::Header> given = read_file_header(path, gguf::Accept::readable);
   if (!given) return std::unexpected(given.error());
   Result<std::vector<std::string>> paths = gguf::shard_set_paths(path, *given);
   if (!paths) return about(path, paths.error());
@@ -173,7 +172,7 @@ Result<Card> card_of_file(const std::string& path) {
       headers.push_back(*std::move(given));
       break;
     }
-    Result<gguf::Header> header = read_file_header(shard);
+    Result<gguf::Header> header = read_file_header(shard, gguf::Accept::readable);
     if (!header) {
       return with_hint(std::unexpected(header.error()),
                        fmt::format("'{}' is one of {} shards, which lie side by side", plain(path),
@@ -188,10 +187,16 @@ Result<Card> card_of_file(const std::string& path) {
   return card;
 }
 
+// A folder of that name is no model, and must not stand before one that ollama has.
+bool is_file(const std::string& what) {
+  std::error_code ignored;
+  return os::exists(what) && !std::filesystem::is_directory(what, ignored);
+}
+
 Result<Card> read_card(const std::string& what, os::Interrupts& interrupts) {
   if (what == "-") return card_of_stream(interrupts);
   if (os::is_remote_name(what)) return card_of_remote(what, interrupts);
-  if (!os::exists(what) && ollama::is_tag(what)) return card_of_tag(what, interrupts);
+  if (!is_file(what) && ollama::is_tag(what)) return card_of_tag(what, interrupts);
   return card_of_file(what);
 }
 

@@ -20,6 +20,13 @@ constexpr const char* kText =
     "Says what is inside a model file, whatever its label claims: effective bits per weight, the\n"
     "mix of types, experts, what the offsets say. Several files: also over the tensors they share.";
 
+constexpr const char* kDetails =
+    "A known SHA-256 is shown (remembered, a blob's name, a hub's word); on a terminal an unknown "
+    "one "
+    "is\ncomputed, and Ctrl-C skips it. Names that begin with '-' stand behind '--'.\n\n"
+    "Exit codes: 0 a card; 2 could not read; 5 the header contradicts itself, or the bytes the "
+    "blob's name;\n130 interrupted.\n\n";
+
 struct IdOptions {
   std::vector<std::string> files;
   std::string by;
@@ -83,15 +90,17 @@ HashWish hash_wish(const IdOptions& options) {
   return stderr_is_terminal() ? HashWish::wait : HashWish::known;
 }
 
-ExitCode print_cards(const std::vector<Card>& cards, const IdOptions& options,
-                     CardListing listing) {
+ExitCode print_cards(const std::vector<Card>& cards, const IdOptions& options, CardListing listing,
+                     bool interrupted) {
   // A header that contradicts itself is two witnesses that disagree.
   const bool clean = std::ranges::all_of(cards, [](const Card& card) {
     return card.audit.faults.empty() && std::ranges::none_of(card.files, [](const CardFile& file) {
              return file.digest_fault.has_value();
            });
   });
-  const ExitCode code = clean ? ExitCode::ok : ExitCode::conflicting_evidence;
+  ExitCode code = clean ? ExitCode::ok : ExitCode::conflicting_evidence;
+  // Whoever stops the hashing still wants the card.
+  if (interrupted) code = ExitCode::interrupted;
   std::optional<CardDiff> diff;
   if (cards.size() > 1) diff = diff_cards(cards);
   std::string human;
@@ -119,7 +128,8 @@ ExitCode id(const Arguments& arguments) {
   IdOptions options;
   CLI::App app(kText, "picchio id");
   add_options(app, options);
-  app.footer(examples({"picchio id model-Q4_K_M.gguf", "picchio id a.gguf b.gguf c.gguf",
+  app.footer(std::string(kDetails) +
+             examples({"picchio id model-Q4_K_M.gguf", "picchio id a.gguf b.gguf c.gguf",
                        "picchio id --by attn model.gguf", "picchio id qwen3:8b",
                        "picchio id hf:OWNER/REPO/model-Q4_K_M.gguf"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
@@ -141,9 +151,7 @@ ExitCode id(const Arguments& arguments) {
       return fail_with(ok.error());
     }
   }
-  const ExitCode code = print_cards(cards, options, *listing);
-  // Whoever stops the hashing still wants the card.
-  return interrupts->caught() ? ExitCode::interrupted : code;
+  return print_cards(cards, options, *listing, interrupts->caught().has_value());
 }
 
 }  // namespace picchio

@@ -1,9 +1,9 @@
 #include "commands/open_model.h"
 
 #include "base/text.h"
+#include "commands/read_header.h"
 #include "gguf/header.h"
 #include "gguf/model.h"
-#include "os/file.h"
 
 #include <fmt/format.h>
 
@@ -18,25 +18,17 @@ std::unexpected<Error> about(const std::string& path, Error error) {
   return std::unexpected(std::move(error));
 }
 
-Result<gguf::Header> read_shard(const std::string& path) {
-  const Result<os::MappedFile> file = os::MappedFile::open(path);
-  if (!file) return std::unexpected(file.error());
-  Result<gguf::Header> header = gguf::read_header(file->bytes(), file->size());
-  if (!header) return about(path, header.error());
-  return header;
-}
-
 }  // namespace
 
 Result<ModelFile> open_model(const std::string& path) {
-  Result<gguf::Header> first = read_shard(path);
+  Result<gguf::Header> first = read_file_header(path, gguf::Accept::loadable);
   if (!first) return std::unexpected(first.error());
   Result<std::vector<std::string>> paths = gguf::shard_paths(path, *first);
   if (!paths) return about(path, paths.error());
   std::vector<gguf::Header> headers;
   headers.push_back(*std::move(first));
   for (std::size_t i = 1; i < paths->size(); ++i) {
-    Result<gguf::Header> shard = read_shard((*paths)[i]);
+    Result<gguf::Header> shard = read_file_header((*paths)[i], gguf::Accept::loadable);
     if (!shard) return std::unexpected(shard.error());
     headers.push_back(*std::move(shard));
   }

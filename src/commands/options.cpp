@@ -34,8 +34,10 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
   const std::size_t limit = std::max<std::size_t>(2, name.size() / 3);
   if (nearest != flags.end() && edit_distance(name, *nearest) <= limit) {
     out.hint = fmt::format("did you mean '{}'?", *nearest);
+  } else if (app.get_name() == "picchio") {
+    out.hint = "arguments for the engine stand behind '--'; see picchio --help";
   } else {
-    out.hint = "arguments for the engine stand behind '--'; see " + app.get_name() + " --help";
+    out.hint = "see " + app.get_name() + " --help";
   }
   return out;
 }

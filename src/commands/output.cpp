@@ -43,8 +43,9 @@ std::string with_colour(std::string text, State state) {
 ExitCode print_product(std::string_view text, ExitCode code) {
   const Result<> printed = print_stdout(text);
   if (printed) return code;
-  print_error(printed.error());
-  return ExitCode::failure;
+  // Whoever reads with head or less has seen enough, and knows why the rest was not wanted.
+  if (printed.error().kind != ErrorKind::interrupted) print_error(printed.error());
+  return ExitCode::could_not_run;
 }
 
 ExitCode print_judged(const Judged& judged, const OutputOptions& options) {

@@ -15,7 +15,8 @@ struct OutputOptions {
   std::string evidence_directory;  // --keep-logs, or the folder replayed; may be empty
 };
 
-/// Writes `text` to stdout and returns `code`, or says why it could not and returns failure.
+/// Writes `text` to stdout and returns `code`, or says why it could not and returns
+/// could_not_run. A reader that closed the pipe (head) has seen enough and is told nothing.
 ExitCode print_product(std::string_view text, ExitCode code);
 
 /// Prints and returns the verdict's exit code.

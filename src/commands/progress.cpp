@@ -2,9 +2,11 @@
 
 #include "base/text.h"
 #include "commands/terminal.h"
+#include "os/file.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace picchio {
@@ -51,7 +53,10 @@ void ByteProgress::update(std::int64_t done) {
     line +=
         fmt::format(", {:.0f} s left; Ctrl-C skips it", static_cast<double>(*total_ - done) / rate);
   }
-  print_stderr("\r\x1b[Kpicchio: " + line);
+  // A line that wraps could not be taken back.
+  const int columns = os::terminal_width(2).value_or(80);
+  line = fit("picchio: " + line, static_cast<std::size_t>(std::max(columns - 1, 20)));
+  print_stderr("\r\x1b[K" + line);
   line_shown_ = true;
 }
 

@@ -24,7 +24,7 @@ bool same_type(const Row& row) {
       row, [&](const CardTensor* tensor) { return tensor->type == row.front()->type; });
 }
 
-void add_shared(CardDiff& diff, const Row& row) {
+void add_shared(CardDiff& diff, std::map<std::string, std::size_t>& roles, const Row& row) {
   ++diff.shared.count;
   diff.shared.elements += row.front()->elements;
   for (std::size_t i = 0; i < row.size(); ++i) diff.shared.bytes[i] += *row[i]->bytes;
@@ -33,13 +33,13 @@ void add_shared(CardDiff& diff, const Row& row) {
     return;
   }
   const std::string role = role_of(row.front()->name);
-  auto found = std::ranges::find(diff.differ, role, &RoleDifference::role);
-  if (found == diff.differ.end()) {
+  const auto [place, is_new] = roles.try_emplace(role, diff.differ.size());
+  if (is_new) {
     diff.differ.push_back({role, 0, std::vector<std::map<std::string, std::int64_t>>(row.size())});
-    found = std::prev(diff.differ.end());
   }
-  ++found->tensors;
-  for (std::size_t i = 0; i < row.size(); ++i) ++found->types[i][row[i]->type];
+  RoleDifference& known = diff.differ[place->second];
+  ++known.tensors;
+  for (std::size_t i = 0; i < row.size(); ++i) ++known.types[i][row[i]->type];
 }
 
 PartialTensor partial_of(const Row& row) {
@@ -84,11 +84,12 @@ CardDiff diff_cards(std::span<const Card> cards) {
       rows[found->second][i] = &tensor;
     }
   }
+  std::map<std::string, std::size_t> roles;
   for (const Row& row : rows) {
     if (!in_all(row)) {
       diff.partial.push_back(partial_of(row));
     } else if (comparable(row)) {
-      add_shared(diff, row);
+      add_shared(diff, roles, row);
     } else {
       diff.incomparable.push_back(row.front()->name);
     }

@@ -85,6 +85,10 @@ Result<> read_version(HeaderBytes& in, Header& header, Accept accept, Objections
                                     "fetch a newer file of this model, or convert it again"));
 }
 
+// The largest models have some thousand tensors and some dozen keys. The bound is for memory: a
+// tensor of a hostile table takes 24 bytes of the file and 400 of ours.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 18U;
+
 Result<> check_count(std::int64_t count, const char* what, std::uint64_t least_bytes,
                      std::size_t at, const HeaderBytes& in) {
   if (count < 0) {
@@ -94,7 +98,11 @@ Result<> check_count(std::int64_t count, const char* what, std::uint64_t least_b
   const std::int64_t most = std::min(in.file_bytes().value_or(kMaxHeaderBytes), kMaxHeaderBytes);
   const std::uint64_t bytes = std::max(static_cast<std::uint64_t>(most), before) - before;
   const std::uint64_t room = bytes / least_bytes;
-  if (static_cast<std::uint64_t>(count) <= room) return {};
+  if (static_cast<std::uint64_t>(count) <= room) {
+    if (count <= kMostRows) return {};
+    return fail(ErrorKind::malformed, "{} {} claimed at byte {}, no model has more than {}", count,
+                what, at, kMostRows);
+  }
   const std::string holder = most == in.file_bytes()
                                  ? fmt::format("the file of {}", format_bytes(most))
                                  : std::string("a header");

@@ -208,6 +208,23 @@ Result<std::vector<std::string>> shard_set_paths(std::string_view path, const He
   return all_paths(*name);
 }
 
+namespace {
+
+/// Shards after the first say nothing of the model; one that does has to say the same.
+Result<> check_kin(const Header& first, const Header& shard, const std::string& path) {
+  if (shard.architecture && shard.architecture != first.architecture) {
+    return fail(ErrorKind::malformed, "'{}' is a shard of another model: its architecture is {}",
+                plain(path), shown(*shard.architecture));
+  }
+  if (shard.big_endian != first.big_endian) {
+    return fail(ErrorKind::malformed, "'{}' has another byte order than the first shard",
+                plain(path));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<> check_set(const std::vector<Header>& shards, const std::vector<std::string>& paths) {
   if (shards.empty() || shards.size() != paths.size()) {
     return fail(ErrorKind::failed, "{} headers with {} paths make no model", shards.size(),
@@ -215,6 +232,9 @@ Result<> check_set(const std::vector<Header>& shards, const std::vector<std::str
   }
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (auto ok = check_place(shards[i], i, shards.size(), paths[i]); !ok) return ok;
+  }
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    if (auto ok = check_kin(shards.front(), shards[i], paths[i]); !ok) return ok;
   }
   if (auto ok = check_tensor_counts(shards, paths); !ok) return ok;
   return check_names(shards, paths);

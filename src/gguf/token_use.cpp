@@ -40,6 +40,14 @@ bool has_tensor(const std::vector<Header>& shards, std::string_view name) {
   });
 }
 
+/// Runs once for a picture, a sound or the prompt, and not for each token that is generated.
+bool reads_no_text(std::string_view name) {
+  for (const std::string_view encoder : {"v.", "a.", "mm.", "enc."}) {
+    if (name.starts_with(encoder)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int block_of(std::string_view name) {
@@ -84,12 +92,13 @@ std::int64_t TokenUse::share(const HeaderTensor& tensor, std::int64_t whole) con
 }
 
 std::int64_t TokenUse::parameters(const HeaderTensor& tensor) const {
-  return skips(block_of(tensor.name)) ? 0 : share(tensor, tensor.elements);
+  if (skips(block_of(tensor.name)) || reads_no_text(tensor.name)) return 0;
+  return share(tensor, tensor.elements);
 }
 
 std::int64_t TokenUse::bytes(const HeaderTensor& tensor) const {
   const std::int64_t whole = tensor.bytes.value_or(0);
-  if (whole == 0 || skips(block_of(tensor.name))) return 0;
+  if (whole == 0 || skips(block_of(tensor.name)) || reads_no_text(tensor.name)) return 0;
   const HostTensor* host = host_tensor(tensor.name);
   if (host == nullptr || !host->looked_up) return share(tensor, whole);
   if (tied_output_ && tensor.name == kEmbedding) return whole;

@@ -14,28 +14,6 @@
 
 namespace picchio::os {
 
-/// A whole file, mapped read-only. An empty file, a folder, a pipe or a device is an error. The
-/// view lives as long as the object; a file that somebody truncates meanwhile ends the process
-/// (SIGBUS), as it does for the engine.
-class MappedFile {
- public:
-  [[nodiscard]] static Result<MappedFile> open(const std::string& path);
-
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
-
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
-
- private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  std::span<const std::byte> bytes_;
-};
-
 /// All bytes of a file, also of one that states no size (/proc, a pipe). One with more than `cap`
 /// bytes is an error, not a part.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::int64_t cap);

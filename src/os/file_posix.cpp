@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,24 +18,6 @@ namespace picchio::os {
 namespace {
 
 constexpr std::size_t kReadBlock = 65536;
-
-// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever; regular files do not care.
-Result<UniqueFd> open_regular(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return fail(errno_kind(errno), "cannot open '{}': {}", path, errno_text(errno));
-  struct stat info{};
-  if (::fstat(fd.get(), &info) != 0) {
-    return fail(errno_kind(errno), "cannot look at '{}': {}", path, errno_text(errno));
-  }
-  if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorKind::unsupported, "'{}' is a directory, not a file", path);
-  }
-  if (!S_ISREG(info.st_mode)) {
-    return fail(ErrorKind::unsupported, "'{}' is not a regular file", path);
-  }
-  if (info.st_size == 0) return fail(ErrorKind::malformed, "'{}' is empty", path);
-  return fd;
-}
 
 Result<> flush_and_close(UniqueFd fd, const std::string& path) {
   if (::fsync(fd.get()) != 0) {
@@ -69,34 +50,6 @@ Result<> write_directly(const std::string& path, std::string_view bytes) {
 }
 
 }  // namespace
-
-Result<MappedFile> MappedFile::open(const std::string& path) {
-  const auto fd = open_regular(path);
-  if (!fd) return std::unexpected(fd.error());
-  struct stat info{};
-  if (::fstat(fd->get(), &info) != 0 || info.st_size <= 0) {
-    return fail(ErrorKind::failed, "'{}' changed while it was opened", path);
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd->get(), 0);
-  if (start == MAP_FAILED) {
-    return fail(errno_kind(errno), "cannot map '{}': {}", path, errno_text(errno));
-  }
-  return MappedFile({static_cast<const std::byte*>(start), size});
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) {
-    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());  // munmap wants it non-const
-  }
-}
 
 Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name) {
   std::string out;

@@ -1,5 +1,6 @@
 #include "os/file.h"
 
+#include "os/file_head.h"
 #include "os/pipe.h"
 
 #include <fcntl.h>
@@ -58,16 +59,55 @@ int as_nobody(Check check) {
   return status;
 }
 
-TEST_F(File, MapsAWholeFile) {
-  auto file = MappedFile::open(put("model.gguf", "GGUF and more"));
+TEST_F(File, TheBeginningOfAFile) {
+  auto file = FileHead::open(put("model.gguf", "GGUF and more"));
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->size(), 13);
+  EXPECT_EQ(file->file_bytes(), 13);
   EXPECT_EQ(static_cast<char>(file->bytes()[4]), ' ');
-  const MappedFile moved = std::move(*file);
-  EXPECT_EQ(moved.size(), 13);
+  FileHead moved = std::move(*file);
+  EXPECT_EQ(moved.bytes().size(), 13U);
+  EXPECT_FALSE(moved.was_cut());
+  // Places are given back: more files one after the other than there are places.
+  for (int i = 0; i < 20; ++i) {
+    auto other = FileHead::open(at("model.gguf"));
+    ASSERT_TRUE(other) << other.error().message;
+    moved = *std::move(other);
+  }
+  EXPECT_EQ(static_cast<char>(moved.bytes()[0]), 'G');
 }
 
-TEST_F(File, WhatCannotBeMappedSaysWhy) {
+// A download that starts anew while one looks: without a guard the process would end here.
+TEST_F(File, AFileThatIsCutWhileItIsLookedAt) {
+  const std::string path = put("model.gguf", std::string(300'000, 'x'));
+  const auto file = FileHead::open(path);
+  const auto other = FileHead::open(put("other.gguf", std::string(300'000, 'y')));
+  ASSERT_TRUE(file && other);
+  ASSERT_EQ(::truncate(path.c_str(), 100), 0);
+  EXPECT_FALSE(file->was_cut());  // nobody looked yet
+  EXPECT_EQ(static_cast<char>(file->bytes()[50]), 'x');
+  EXPECT_FALSE(file->was_cut());
+  EXPECT_EQ(static_cast<int>(file->bytes()[250'000]), 0);
+  EXPECT_TRUE(file->was_cut());
+  EXPECT_EQ(static_cast<char>(other->bytes()[250'000]), 'y');
+  EXPECT_FALSE(other->was_cut());
+}
+
+// What is nobody's guarded range ends the process, as it always did.
+TEST_F(File, OtherBusErrorsAreNotHidden) {
+  const std::string path = put("mine", "x");
+  const auto guarded = FileHead::open(path);
+  ASSERT_TRUE(guarded);
+  EXPECT_EXIT(
+      {
+        ::signal(SIGALRM, SIG_DFL);
+        ::alarm(20);
+        ::raise(SIGBUS);
+        ::raise(SIGBUS);
+      },
+      testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST_F(File, WhatHasNoBeginningSaysWhy) {
   ::mkfifo(at("pipe").c_str(), 0600);
   struct Case {
     std::string path;
@@ -79,7 +119,7 @@ TEST_F(File, WhatCannotBeMappedSaysWhy) {
                         Case{dir, ErrorKind::unsupported, "is a directory, not a file"},
                         Case{put("empty", ""), ErrorKind::malformed, "is empty"},
                         Case{at("pipe"), ErrorKind::unsupported, "is not a regular file"}}) {
-    const auto file = MappedFile::open(c.path);
+    const auto file = FileHead::open(c.path);
     ASSERT_FALSE(file) << c.path;
     EXPECT_EQ(file.error().kind, c.kind) << c.path;
     EXPECT_TRUE(file.error().message.contains(c.why)) << file.error().message;
@@ -94,13 +134,13 @@ TEST_F(File, ARefusalIsDeniedAndAStrangersCacheUnknown) {
   ::chmod(secret.c_str(), 0);
   ::chmod(public_file.c_str(), 0444);
   if (!is_root()) {
-    const auto file = MappedFile::open(secret);
+    const auto file = FileHead::open(secret);
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().kind, ErrorKind::denied);
     return;
   }
   EXPECT_EQ(as_nobody([&] {
-              const auto file = MappedFile::open(secret);
+              const auto file = FileHead::open(secret);
               const bool refused = !file && file.error().kind == ErrorKind::denied;
               // The kernel would say 1.0 here, whatever is true.
               return refused && !cached_fraction(public_file);

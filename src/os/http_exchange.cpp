@@ -210,6 +210,11 @@ std::unexpected<Error> HttpExchange::failure(CURLcode code) const {
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     return fail(ErrorKind::denied, "the TLS certificate of {} cannot be trusted: {}", host, said);
   }
+  if (code == CURLE_SSL_CACERT_BADFILE) {
+    return with_hint(
+        fail(ErrorKind::unsupported, "cannot check the TLS certificate of {}: {}", host, said),
+        "install your system's package of certificates: 'apt install ca-certificates'");
+  }
   const auto* const known = std::ranges::find(kCodeWords, code, &CodeWords::code);
   if (known != kCodeWords.end()) {
     return fail(known->kind, "{}", fmt::format(fmt::runtime(known->words), host));

@@ -180,6 +180,19 @@ TEST_F(HttpTls, OthersAreRefused) {
   }
 }
 
+TEST_F(HttpTls, WithoutCertificatesToCheckItWith) {
+  // A container without its certificates' package.
+  const TlsServer server("IP:127.0.0.1", kDay, kHello);
+  HttpRequest request;
+  request.url = "https://" + server.host() + "/";
+  const auto answer =
+      HttpClient::open({.user_agent = "t", .ca_file = dir + "/none.pem"}, nullptr)->send(request);
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(answer.error().message.starts_with("cannot check the TLS certificate of "))
+      << answer.error().message;
+  EXPECT_TRUE(answer.error().hint.contains("ca-certificates"));
+}
+
 TEST_F(HttpTls, ARedirectOutOfTlsIsNotFollowed) {
   const TlsServer server("IP:127.0.0.1", kDay,
                          "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\n"

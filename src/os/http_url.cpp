@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kShownUrl = 100;
 
 std::unexpected<Error> no_url(const std::string& text) {
-  // What stands before an "@" may be a password.
-  const auto at = text.rfind('@');
-  const std::string shown = at == std::string::npos ? text : "..." + text.substr(at);
+  // What stands before an "@" may be a password, a query a signature.
+  std::string shown = text.substr(0, text.find_first_of("?#"));
+  if (const auto at = shown.rfind('@'); at != std::string::npos) shown = "..." + shown.substr(at);
   return fail(ErrorKind::malformed, "'{}' is not an http:// or https:// URL",
               fit(plain(shown), kShownUrl));
 }

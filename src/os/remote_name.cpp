@@ -69,15 +69,6 @@ Result<RemoteName> on_hub(std::string_view text, const HubSettings& hub) {
   return out;
 }
 
-// A query may be a signature, what stands before an "@" a password.
-std::string without_secrets(std::string_view url) {
-  url = url.substr(0, url.find_first_of("?#"));
-  const auto host = url.find("//") + 2;
-  const auto at = url.substr(host, url.find('/', host) - host).rfind('@');
-  if (at == std::string_view::npos) return std::string(url);
-  return std::string(url.substr(0, host)) + std::string(url.substr(host + at + 1));
-}
-
 RemoteName from_url(std::string_view text) {
   RemoteName out;
   out.url = text;
@@ -106,6 +97,24 @@ HubSettings hub_settings() {
 
 bool is_remote_name(std::string_view text) {
   return same_start(text, "hf:") || same_start(text, "http://") || same_start(text, "https://");
+}
+
+std::string_view behind_file_name(std::string_view text) {
+  // Where on_hub() and a URL end it.
+  const std::size_t at = same_start(text, "hf:") ? text.rfind('@') : text.find_first_of("?#");
+  return at == std::string_view::npos ? std::string_view{} : text.substr(at);
+}
+
+std::string without_secrets(std::string_view text) {
+  const std::size_t slashes = text.find("//");
+  if (slashes == std::string_view::npos) return std::string(text);
+  text = text.substr(0, text.find_first_of("?#"));
+  const std::size_t host = slashes + 2;
+  if (host > text.size()) return std::string(text);
+  // The last one: a password that should have been encoded may hold another.
+  const auto at = text.substr(host, text.find('/', host) - host).rfind('@');
+  if (at == std::string_view::npos) return std::string(text);
+  return std::string(text.substr(0, host)) + std::string(text.substr(host + at + 1));
 }
 
 Result<RemoteName> remote_name(std::string_view text, const HubSettings& hub) {

@@ -33,6 +33,13 @@ struct RemoteName {
 
 /// A link to a page about a file on huggingface.co (".../blob/...") means the file. The token goes
 /// to huggingface.co by https and to nobody else, a mirror included.
+/// "@main" of "hf:o/r/f.gguf@main", "?download=true" of a URL: what stands behind the file's name.
+[[nodiscard]] std::string_view behind_file_name(std::string_view text);
+
+/// A URL without what may be a password before its host or a signature in its query; other text as
+/// it is.
+[[nodiscard]] std::string without_secrets(std::string_view text);
+
 [[nodiscard]] Result<RemoteName> remote_name(std::string_view text, const HubSettings& hub);
 
 }  // namespace picchio::os

@@ -77,7 +77,7 @@ Result<> write_all(int fd, std::string_view bytes, std::string_view name) {
       continue;
     }
     if (wrote < 0 && errno == EPIPE) {
-      return fail(ErrorKind::failed, "cannot write '{}': the reader closed it", name);
+      return fail(ErrorKind::interrupted, "cannot write '{}': the reader closed it", name);
     }
     const int error = wrote < 0 ? errno : ENOSPC;
     return fail(errno_kind(error), "cannot write '{}': {}", name, errno_text(error));

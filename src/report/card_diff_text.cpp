@@ -35,6 +35,14 @@ std::string claimed_label(const Card& card) {
   return card.file_type ? label : label + "?";
 }
 
+/// The label; the whole path where another file has the same one.
+std::string name_among(std::span<const Card> cards, std::size_t i) {
+  const std::string label = card_label(cards[i]);
+  const auto same =
+      std::ranges::count_if(cards, [&](const Card& other) { return card_label(other) == label; });
+  return same > 1 && !cards[i].files.empty() ? plain(cards[i].files.front().path) : label;
+}
+
 void table(Lines& lines, std::span<const Card> cards) {
   lines.push_back(fmt::format("     {:>7} {:>15} {:>8}  {:<10} {}", "bits", "file bytes", "tensors",
                               "claimed", "file"));
@@ -44,7 +52,7 @@ void table(Lines& lines, std::span<const Card> cards) {
     lines.push_back(fmt::format("  {:>2} {:>7} {:>15} {:>8}  {:<10} {}", letter(i),
                                 report::bits_label(bits_per_weight(card)),
                                 bytes ? grouped(*bytes) : "not told", card.tensors.size(),
-                                fit(claimed_label(card), 10), fit(card_label(card), 60)));
+                                fit(claimed_label(card), 10), fit(name_among(cards, i), 60)));
   }
 }
 
@@ -119,9 +127,12 @@ void partial_tensors(Lines& lines, const CardDiff& diff) {
     found->second.add(one);
   }
   for (const auto& [files, tally] : groups) {
-    paragraph(lines, fmt::format("only in {}: {} tensors, {} weights, {} ({})", files,
-                                 grouped(tally.tensors), grouped(tally.elements),
-                                 format_bytes(tally.bytes), tally.mix()));
+    // Types can differ among those that have them; the bytes are of one.
+    const std::string first = files.size() > 1 ? fmt::format("in {} ", files.substr(0, 1)) : "";
+    paragraph(lines,
+              fmt::format("only in {}: {} {}, {} weights, {}{} ({})", files, grouped(tally.tensors),
+                          tally.tensors == 1 ? "tensor" : "tensors", grouped(tally.elements), first,
+                          format_bytes(tally.bytes), tally.mix()));
     std::size_t shown = 0;
     for (const PartialTensor& tensor : diff.partial) {
       if (files_of(tensor) != files) continue;
@@ -142,7 +153,11 @@ std::string card_diff_text(std::span<const Card> cards, const CardDiff& diff) {
   Lines lines = {fmt::format("picchio id: {} files", cards.size())};
   table(lines, cards);
   if (diff.shared.count == 0) {
-    lines.emplace_back("shared: no tensor is in all of them: these are different models");
+    const bool all_hold_some =
+        std::ranges::none_of(cards, [](const Card& card) { return card.tensors.empty(); });
+    lines.emplace_back(all_hold_some
+                           ? "shared: no tensor is in all of them: these are different models"
+                           : "shared: one of them holds no tensor");
   } else {
     paragraph(lines, shared_text(cards, diff));
   }

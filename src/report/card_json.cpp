@@ -106,7 +106,7 @@ Json array_of(const std::vector<Row>& rows, Make make) {
 }
 
 Json card_json(const Card& card, bool all_tensors) {
-  Json out = {{"name", card_label(card)},
+  Json out = {{"name", raw_card_label(card)},
               {"kind", name_of(card.kind)},
               {"files", array_of(card.files, file_json)},
               {"file_bytes", value_or_null(report::file_bytes(card))},

@@ -54,8 +54,10 @@ std::string Tally::mix() const {
 std::optional<std::int64_t> file_bytes(const Card& card) {
   std::int64_t sum = 0;
   for (const CardFile& file : card.files) {
-    if (!file.bytes) return std::nullopt;
-    sum += *file.bytes;
+    // A server may claim any size.
+    if (!file.bytes || *file.bytes < 0 || __builtin_add_overflow(sum, *file.bytes, &sum)) {
+      return std::nullopt;
+    }
   }
   return sum;
 }

@@ -114,8 +114,9 @@ TEST(CardText, TheClaimIsSetAgainstTheName) {
     card.claimed = c.words;
     card.file_type = c.type;
     card.files[0].path = c.path;
+    const std::string printed = card_text(card);
     std::string text;
-    for (const std::string_view line : split_lines(card_text(card))) {
+    for (const std::string_view line : split_lines(printed)) {
       text += std::string(trim(line)) + ' ';
     }
     EXPECT_NE(text.find(c.expected), std::string::npos) << c.path << "\n" << card_text(card);

@@ -45,7 +45,7 @@ void labelled(Lines& lines, std::string_view label, std::string_view text) {
 }
 
 std::string digest_text(const CardFile& file) {
-  if (!file.digest) return "sha256 not computed";
+  if (!file.digest) return "sha256 not computed (--hash)";
   const std::string_view caveat = report::digest_caveat(file.digest->source);
   return fmt::format("sha256 {}{}", plain(file.digest->hex).substr(0, 12),
                      caveat.empty() ? "" : fmt::format(" ({})", caveat));
@@ -152,7 +152,7 @@ std::string claim_text(const Card& card) {
 
 std::string type_row(const TypeRow& row, std::int64_t all_bytes) {
   if (!row.bytes) {
-    return fmt::format("    {:<8}{:>5} tensors      ? bits", plain(row.type), row.tensors);
+    return fmt::format("    {:<8}{:>5} tensors      ? bits", fit(plain(row.type), 24), row.tensors);
   }
   const double bits = row.elements > 0
                           ? 8 * static_cast<double>(*row.bytes) / static_cast<double>(row.elements)
@@ -160,7 +160,7 @@ std::string type_row(const TypeRow& row, std::int64_t all_bytes) {
   const double share =
       all_bytes > 0 ? 100 * static_cast<double>(*row.bytes) / static_cast<double>(all_bytes) : 0;
   return fmt::format("    {:<8}{:>5} tensors{:>7.2f} bits{:>7.1f}% of weight bytes",
-                     plain(row.type), row.tensors, bits, share);
+                     fit(plain(row.type), 24), row.tensors, bits, share);
 }
 
 void type_lines(Lines& lines, const Card& card) {
@@ -375,16 +375,16 @@ void listing_lines(Lines& lines, const Card& card, CardListing listing) {
 
 std::span<const CardListingName> card_listings() { return kListings; }
 
-std::string card_label(const Card& card) {
-  if (!card.label.empty()) return plain(card.label);
+std::string raw_card_label(const Card& card) {
+  if (!card.label.empty()) return card.label;
   if (card.files.empty()) return "no file";
-  std::string path = plain(card.files.front().path);
+  const std::string& path = card.files.front().path;
   if (path == "-") return "standard input";
-  const auto query = path.find('?');
-  if (path.contains("://") && query != std::string::npos) path.erase(query);
   const auto slash = path.find_last_of('/');
   return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
+
+std::string card_label(const Card& card) { return plain(raw_card_label(card)); }
 
 std::string card_text(const Card& card, CardListing listing) {
   Lines lines = {"picchio id: " + fit(card_label(card), 120)};

@@ -46,7 +46,10 @@ struct CardListingName {
                                      const std::optional<CardDiff>& diff, bool all_tensors,
                                      int exit_code);
 
-/// What the model is called: Card::label, else the base name of its path or URL; of shards the first's.
+/// What the model is called: Card::label, else the base name of its path or URL; of shards the
+/// first's.
 [[nodiscard]] std::string card_label(const Card& card);
+/// The same as it came, for JSON.
+[[nodiscard]] std::string raw_card_label(const Card& card);
 
 }  // namespace picchio

@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <functional>
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 // A vocabulary of 262,144 words with its merges and scores is 15 to 25 MB of JSON.
-constexpr std::int64_t kMostAnswerBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMostAnswerBytes = std::int64_t{64} << 20;
 constexpr std::size_t kMostErrorText = 200;
 constexpr std::size_t kMostDimensions = 4;
 
@@ -35,40 +36,117 @@ std::optional<std::int64_t> integer_of(const json& value) {
   return value.get<std::int64_t>();
 }
 
-/// Throws array elements away while the text is parsed, so that a vocabulary never becomes a tree.
-/// Depths as the parser counts them: the answer is 0, model_info 1, an array in it 2, its elements
-/// 3.
-class ArrayCutter {
+// The root's members that are read; what else a server sends is passed over.
+constexpr std::array<std::string_view, 10> kWanted = {
+    "error",      "details",     "capabilities", "modelfile",      "template",
+    "model_info", "remote_host", "parameters",   "projector_info", "tensors"};
+constexpr std::int64_t kMostTensors = std::int64_t{1} << 18U;  // as of a file's header
+
+/// Builds the tree of the members that are read, without the elements of long arrays: a vocabulary
+/// never becomes one. The library's own filter looks at all of an array again for each element that
+/// is an object.
+class AnswerReader : public nlohmann::json_sax<json> {
  public:
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    constexpr int kInfo = 1;
-    if (event == json::parse_event_t::key && depth == kInfo) {
-      in_info_ = parsed == "model_info" || parsed == "projector_info";
-    }
-    if (!in_info_) return true;
-    if (event == json::parse_event_t::key && depth == kInfo + 1) {
-      key_ = parsed.get<std::string>();
-      length_ = 0;
-      return true;
-    }
-    const bool value = event == json::parse_event_t::value;
-    const bool nested =
-        event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
-    if (depth == kInfo + 2 && (value || nested)) {
-      ++length_;
-      return value && parsed.is_number() && length_ <= static_cast<std::int64_t>(kMostNumbers);
-    }
-    const bool array_ends = event == json::parse_event_t::array_end && depth == kInfo + 1;
-    if (array_ends && static_cast<std::int64_t>(parsed.size()) != length_) cut_[key_] = length_;
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t& /*value*/) override { return false; }
+  bool start_object(std::size_t /*size*/) override { return open(json::object()); }
+  bool start_array(std::size_t /*size*/) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    if (skipped_ == 0) stack_.back().key = std::move(name);
     return true;
   }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const json::exception& /*why*/) override {
+    return false;
+  }
 
+  [[nodiscard]] const json& root() const { return root_; }
   [[nodiscard]] const std::map<std::string, std::int64_t>& cut() const { return cut_; }
 
  private:
-  bool in_info_ = false;
-  std::string key_;
-  std::int64_t length_ = 0;
+  struct Level {
+    json* at = nullptr;
+    std::string key;          // of the member that comes next, in an object
+    bool counted = false;     // a long array: its length is wanted, and few of its elements
+    std::int64_t length = 0;  // of an array
+  };
+
+  [[nodiscard]] bool unwanted() const {
+    return stack_.size() == 1 && std::ranges::find(kWanted, stack_[0].key) == kWanted.end();
+  }
+
+  [[nodiscard]] bool in_info() const {
+    return stack_.size() == 2 &&
+           (stack_[0].key == "model_info" || stack_[0].key == "projector_info");
+  }
+
+  json* add(json value) {
+    if (stack_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Level& top = stack_.back();
+    if (top.at->is_array()) {
+      top.at->push_back(std::move(value));
+      return &top.at->back();
+    }
+    return &((*top.at)[top.key] = std::move(value));
+  }
+
+  // False ends the parse: nobody's table is that long.
+  bool count() {
+    if (stack_.empty() || !stack_.back().at->is_array()) return true;
+    return ++stack_.back().length <= kMostTensors || stack_.back().counted;
+  }
+
+  bool put(json value) {
+    if (skipped_ > 0 || unwanted()) return true;
+    if (!count()) return false;
+    if (!stack_.empty() && stack_.back().counted) {
+      const bool few = stack_.back().length <= static_cast<std::int64_t>(kMostNumbers);
+      if (!value.is_number() || !few) return true;
+    }
+    add(std::move(value));
+    return true;
+  }
+
+  bool open(json value) {
+    const bool inside_long = !stack_.empty() && stack_.back().counted;
+    if (skipped_ == 0 && !count()) return false;
+    if (skipped_ > 0 || inside_long || unwanted() || stack_.size() == kMostDepth) {
+      ++skipped_;
+      return true;
+    }
+    const bool counted = value.is_array() && in_info();
+    stack_.push_back({add(std::move(value)), {}, counted, 0});
+    return true;
+  }
+
+  bool close() {
+    if (skipped_ > 0) {
+      --skipped_;
+      return true;
+    }
+    const Level done = std::move(stack_.back());
+    stack_.pop_back();
+    if (done.counted && static_cast<std::int64_t>(done.at->size()) != done.length) {
+      cut_[stack_.back().key] = done.length;
+    }
+    return true;
+  }
+
+  static constexpr std::size_t kMostDepth = 16;
+
+  json root_;
+  std::vector<Level> stack_;
+  std::size_t skipped_ = 0;  // open containers of a part that is passed over
   std::map<std::string, std::int64_t> cut_;
 };
 
@@ -153,9 +231,10 @@ std::string error_text(std::string_view body) {
 }  // namespace
 
 Result<ShownModel> parse_show(std::string_view text) {
-  ArrayCutter cutter;
-  const json root = json::parse(text, std::ref(cutter), false);
-  if (!root.is_object()) return fail(ErrorKind::malformed, "it is no JSON object");
+  AnswerReader reader;
+  const bool whole = json::sax_parse(text, &reader);
+  const json& root = reader.root();
+  if (!whole || !root.is_object()) return fail(ErrorKind::malformed, "it is no JSON object");
   if (const auto error = text_of(root, "error"); !error.empty()) {
     return fail(ErrorKind::failed, "{}", fit(plain(error), kMostErrorText));
   }
@@ -169,7 +248,7 @@ Result<ShownModel> parse_show(std::string_view text) {
   for (const auto& [key, value] : info->items()) {
     if (auto kept = value_of(value)) out.values.emplace(key, *std::move(kept));
   }
-  for (const auto& [key, length] : cutter.cut()) {
+  for (const auto& [key, length] : reader.cut()) {
     if (info->contains(key)) out.values.insert_or_assign(key, LongArray{length});
   }
   const auto tensors = root.find("tensors");

@@ -222,5 +222,19 @@ TEST(OllamaAddress, Spellings) {
   EXPECT_EQ(base_url(), "http://127.0.0.1:11434");
 }
 
+// A server that means no good: half a million of what nobody asked for, and a table without end.
+TEST(Show, WhatNobodyAskedForIsPassedOverAndAnEndlessTableRefused) {
+  std::string many;
+  for (int i = 0; i < 500'000; ++i) many += "{},";
+  many.back() = ' ';
+  const auto passed = parse_show(R"({"junk": [)" + many +
+                                 R"(], "model_info": {"general.architecture": "llama"}})");
+  ASSERT_TRUE(passed) << passed.error().message;
+  EXPECT_EQ(passed->values.size(), 1U);
+  EXPECT_FALSE(parse_show(R"({"model_info": {}, "tensors": [)" + many + "]}"));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_TRUE(parse_show(R"({"model_info": {"x": )" + deep + "}}"));
+}
+
 }  // namespace
 }  // namespace picchio::ollama

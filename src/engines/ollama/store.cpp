@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace picchio::ollama {
@@ -98,6 +100,12 @@ Result<StoredModel> model_of(const Tag& tag, const std::string& root, const Mani
 // Absent: this store does not have it.
 Result<std::optional<StoredModel>> look_in(const std::string& root, const Tag& tag) {
   const std::string path = manifest_path(root, tag);
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  // A pipe there would be waited for until somebody writes to it.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return fail(ErrorKind::malformed, "ollama's manifest '{}' is no regular file", path);
+  }
   const auto text = os::read_file(path, kMostManifestBytes);
   if (!text && text.error().kind == ErrorKind::not_found) return std::nullopt;
   if (!text) {
