@@ -93,21 +93,21 @@ int ClientWatch::device_of(const Client& client, std::string_view node) const {
   return -1;
 }
 
-void ClientWatch::read_clients(int pid, const Process& process,
-                               std::vector<Sighting>& sightings) const {
+void ClientWatch::read_clients(int pid, Process& process, std::vector<Sighting>& sightings) const {
   std::array<char, kMaxFdInfo> space{};
-  for (const auto& [fd, gpu] : process.gpus) {
-    const auto text = gpu.fdinfo.read(space);
-    if (!text) continue;  // closed; gone from the list at the next look through
+  std::erase_if(process.gpus, [&](const auto& each) {
+    const auto text = each.second.fdinfo.read(space);
+    if (!text) return true;  // closed meanwhile
     auto client = parse_fdinfo(*text);
-    if (!client) continue;
-    const int device = device_of(*client, gpu.node);
-    if (device < 0) continue;
+    const int device = client ? device_of(*client, each.second.node) : -1;
+    // Another meter's device: not read again before the next look through.
+    if (device < 0) return true;
     sightings.push_back({.pid = pid,
                          .device = device,
                          .unified = devices_[static_cast<std::size_t>(device)].unified,
                          .client = std::move(*client)});
-  }
+    return false;
+  });
 }
 
 ProcessLook ClientWatch::look(std::span<const int> pids) {

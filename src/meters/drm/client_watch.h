@@ -61,7 +61,7 @@ class ClientWatch {
   void look_through(int pid, Process& process);
   void keep_gpu(int pid, Process& process, const std::string& fd, std::string node,
                 std::map<std::string, OpenGpu>& found);
-  void read_clients(int pid, const Process& process, std::vector<Sighting>& sightings) const;
+  void read_clients(int pid, Process& process, std::vector<Sighting>& sightings) const;
   [[nodiscard]] int device_of(const Client& client, std::string_view node) const;
 
   Place place_;
