@@ -227,8 +227,8 @@ TEST(Show, WhatNobodyAskedForIsPassedOverAndAnEndlessTableRefused) {
   std::string many;
   for (int i = 0; i < 500'000; ++i) many += "{},";
   many.back() = ' ';
-  const auto passed = parse_show(R"({"junk": [)" + many +
-                                 R"(], "model_info": {"general.architecture": "llama"}})");
+  const auto passed =
+      parse_show(R"({"junk": [)" + many + R"(], "model_info": {"general.architecture": "llama"}})");
   ASSERT_TRUE(passed) << passed.error().message;
   EXPECT_EQ(passed->values.size(), 1U);
   EXPECT_FALSE(parse_show(R"({"model_info": {}, "tensors": [)" + many + "]}"));
