@@ -1,9 +1,9 @@
 #include "machine/process_facts.h"
 
-#include "os/made_up_tree.h"
 #include "machine/tcp_listeners.h"
 #include "machine/telling_names.h"
 #include "os/file.h"
+#include "os/made_up_tree.h"
 #include "os/proc.h"
 
 #include <arpa/inet.h>
