@@ -4,9 +4,11 @@
 
 #include "base/time.h"
 #include "evidence/engine_log.h"
+#include "evidence/gpu_use.h"
 #include "evidence/machine.h"
 #include "evidence/model_file.h"
 #include "evidence/placement.h"
+#include "evidence/telemetry.h"
 
 #include <cstdint>
 #include <map>
@@ -67,6 +69,7 @@ struct RawPass {
   int repeats = 0;  // tries before this one, whose logs the engine lost at its exit
   ProcessFacts process;
   std::string prompt_prefix;
+  std::optional<Micros> began;  // the engine's start on the clock of RawRun::telemetry
 };
 
 /// A whole run as recorded.
@@ -83,6 +86,7 @@ struct RawRun {
   std::int64_t tokens_asked = 128;
   std::string prompt_note;  // the prompt was shortened and why; empty: whole
   std::vector<RawPass> passes;
+  Telemetry telemetry;  // what lies before the first pass is the idle baseline
 };
 
 /// The three lanes of one pass. Absent: not read. `*_abstain` says why a lane that was read does
@@ -129,8 +133,9 @@ struct Run {
   LaneSummary warm_prefill;
   LaneSummary warm_decode;
   LaneSummary warm_wallclock;
-  Placement placement;       // of the first pass; passes that differ stand in `disagreement`
-  std::string disagreement;  // passes whose placements differ; empty: they agree
+  std::vector<GpuUse> gpu_use;  // a row for each of Telemetry::gpus; empty: nothing was recorded
+  Placement placement;          // of the first pass; passes that differ stand in `disagreement`
+  std::string disagreement;     // passes whose placements differ; empty: they agree
   std::optional<std::int64_t> context;  // what the engine really used
   std::vector<std::string> notes;       // things a reader must know, one sentence each
 };
