@@ -44,6 +44,7 @@ Telemetry random_recording(unsigned seed) {
   out.halvings = dice.below(4);
   out.none_because = dice.text();
   for (int i = dice.below(3); i > 0; --i) out.news.push_back(dice.text());
+  if (dice.coin()) out.troubles.push_back({dice.text(), dice.text()});
   for (int i = dice.below(4); i > 0; --i) {
     MeteredGpu gpu;
     gpu.meter = dice.text();
@@ -98,6 +99,7 @@ TEST(Telemetry, EveryFieldComesBack) {
     ASSERT_TRUE(after) << after.error().message;
     EXPECT_EQ(telemetry_to_text(*after), text);
     EXPECT_EQ(after->gpus.size(), before.gpus.size());
+    EXPECT_EQ(after->troubles.size(), before.troubles.size());
     ASSERT_EQ(after->samples.size(), before.samples.size());
     ASSERT_EQ(after->processes.size(), before.processes.size());
     for (std::size_t i = 0; i < before.samples.size(); ++i) {

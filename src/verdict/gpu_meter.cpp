@@ -405,11 +405,14 @@ MeteredWork work_of(const Run& run) {
       out.unmetered = device.name;
     }
   }
-  if (expected > 0) {
-    out.expected = expected;
-  } else if (run.raw.model && run.raw.model->tensor_bytes > 0) {
-    out.expected = run.raw.model->tensor_bytes;
+  if (expected == 0) {
+    // Nothing of it lies there by the log: what a full offload would have brought.
+    for (const DeviceAccount& device : run.placement.devices) {
+      expected += device.weights_bytes.value_or(0);
+    }
   }
+  if (expected == 0 && run.raw.model) expected = run.raw.model->tensor_bytes;
+  if (expected > 0) out.expected = expected;
   for (const GpuUse& use : run.gpu_use) {
     if (use.in_use) out.gpus.push_back(&use);
   }
