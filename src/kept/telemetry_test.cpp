@@ -26,7 +26,7 @@ class Dice {
   }
   std::optional<std::int64_t> whole() {
     if (coin()) return std::nullopt;
-    return static_cast<std::int64_t>(engine_());
+    return static_cast<std::int64_t>(engine_()) * 100'000;
   }
   std::string text() {
     const char* const texts[] = {"", "NVIDIA GeForce RTX 4090", "\"quoted\"\n", "\xff\xfe raw"};
@@ -153,6 +153,12 @@ TEST(Telemetry, SpoiledTextsAreNamedWithTheReason) {
        "line 2: field 'gpus[0].busy_percent' is not a number"},
       {head + "\n{\"at_us\":2,\"gpus\":[]}\n{\"at_us\":1,\"gpus\":[]}\n",
        "its times do not ascend"},
+      {head + "\n{\"at_us\":9223372036854775807,\"gpus\":[]}\n",
+       "line 2: it holds a time or a size that cannot be"},
+      {head + "\n{\"at_us\":1,\"gpus\":[{\"memory_bytes\":-1}]}\n",
+       "line 2: it holds a time or a size that cannot be"},
+      {head + "\n{\"at_us\":1,\"use\":[{\"memory_bytes\":9223372036854775807}]}\n",
+       "line 2: it holds a time or a size that cannot be"},
       {R"({"schema":"picchio.telemetry.v1","gpus":7})"
        "\n",
        "line 1: field 'gpus' is not an array"},
