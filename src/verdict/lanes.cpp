@@ -2,6 +2,7 @@
 
 #include "verdict/account.h"
 #include "verdict/drivers.h"
+#include "verdict/roofline.h"
 
 #include <fmt/format.h>
 
@@ -311,6 +312,7 @@ Run assemble(RawRun raw, std::vector<EngineLog> logs) {
     run.notes.push_back(
         fmt::format("context is {}, not the {} asked for", *run.context, run.raw.context_asked));
   }
+  run.roofline = roofline_of(run);
   return run;
 }
 
