@@ -101,10 +101,10 @@ void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
 }
 
 void expect_same(const Machine& a, const Machine& b) {
-  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason] = a;
-  EXPECT_EQ(
-      std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason),
-      std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known, b.gpus_unknown_reason));
+  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason, ram_speed, cache] = a;
+  EXPECT_EQ(std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason, ram_speed, cache),
+            std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known,
+                     b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
   expect_same(gpus, b.gpus);
 }
 
