@@ -15,7 +15,8 @@ namespace picchio {
 struct RooflineDevice {
   std::string device;  // the engine's name: "CUDA0"
   std::string label;   // what is printed: "RTX 4090"
-  std::int64_t bytes_per_token = 0;
+  std::optional<std::int64_t>
+      bytes_per_token;  // absent: what each expert weighs where is not known
   std::optional<double> peak_bytes_per_second;  // absent: nobody knows its memory
   std::string peak_from;             // "its clocks", "the table's RTX 4090"; empty: absent
   bool peak_is_upper_bound = false;  // several models have this name: the fastest one's is taken

@@ -167,7 +167,7 @@ Json roofline_json(const std::optional<Roofline>& roofline) {
   for (const RooflineDevice& device : roofline->devices) {
     devices.push_back({{"name", device.device},
                        {"label", device.label},
-                       {"bytes_per_token", device.bytes_per_token},
+                       {"bytes_per_token", value_or_null(device.bytes_per_token)},
                        {"peak_bytes_per_second", value_or_null(device.peak_bytes_per_second)},
                        {"peak_from", text_or_null(device.peak_from)},
                        {"peak_is_upper_bound", device.peak_is_upper_bound},

@@ -21,6 +21,9 @@ constexpr double kPeaksApart = 0.05;
 
 constexpr std::size_t kLabelColumns = 32;
 
+// Of the bytes of a token; the shares of several devices are rounded.
+constexpr double kAllBytes = 0.999;
+
 const EngineLog& first_log(const Run& run) { return run.passes.front().log; }
 
 // What makes the bytes of one token uncertain: words why, or nothing.
@@ -55,11 +58,27 @@ bool overrides_experts(const Run& run) {
                              [&](const auto& variable) { return names_them(variable.second); });
 }
 
+/// The header's bytes of a token rest on how experts are named and counted. Files of before 2024
+/// have a tensor for each expert, others count only some.
+bool experts_unclear(const ModelFile& model) {
+  bool any = false;
+  for (const TensorInfo& tensor : model.tensors) {
+    if (!tensor.name.contains("exps")) continue;
+    any = true;
+    if (!tensor.name.contains("_exps")) return true;
+  }
+  const std::int64_t count = model.expert_count.value_or(0);
+  const std::int64_t used = model.expert_used_count.value_or(0);
+  if (count <= 0) return any;
+  return !any || used <= 0 || used > count;
+}
+
 std::string why_uncertain(const Run& run) {
   if (speculates(run)) {
     return "speculative decoding makes several tokens of one pass over the weights";
   }
   if (overrides_experts(run)) return "the number of experts was overridden";
+  if (experts_unclear(*run.raw.model)) return "how much of its experts a token reads is not clear";
   if (!run.disagreement.empty()) return "the passes ran in different places";
   return {};
 }
@@ -238,8 +257,8 @@ void share_out(std::vector<RooflineDevice>& devices, const std::vector<DeviceAcc
 double device_seconds(const std::vector<RooflineDevice>& devices, double bytes, bool parallel) {
   double sum = 0;
   for (const RooflineDevice& device : devices) {
-    sum += parallel ? *device.peak_bytes_per_second
-                    : as_double(device.bytes_per_token) / *device.peak_bytes_per_second;
+    const double peak = *device.peak_bytes_per_second;
+    sum += parallel ? peak : as_double(device.bytes_per_token.value_or(0)) / peak;
   }
   return parallel ? bytes / sum : sum;
 }
@@ -272,7 +291,7 @@ void limit_by_devices(Roofline& roof, const Run& run, const Load& load) {
     roof.devices.push_back(roofline_device(run, account));
   }
   const std::optional<double> bytes = bytes_on_gpus(run, roof);
-  share_out(roof.devices, accounts, bytes.value_or(as_double(roof.weight_bytes)), parallel);
+  if (bytes) share_out(roof.devices, accounts, *bytes, parallel);
   if (roof.devices.empty()) roof.device_untested = "no device is named";
   double fastest = 0;
   bool one_speed = true;
@@ -376,8 +395,14 @@ bool has_discrete_gpu(const Run& run) {
 }
 
 std::string owners_of(const Roofline& roofline) {
-  if (roofline.devices.size() == 1) return roofline.devices.front().label;
-  return fmt::format("{} GPUs", roofline.devices.size());
+  std::string out = roofline.devices.size() == 1 ? roofline.devices.front().label
+                                                 : fmt::format("{} GPUs", roofline.devices.size());
+  double bytes = 0;
+  for (const RooflineDevice& device : roofline.devices) {
+    bytes += as_double(device.bytes_per_token.value_or(0));
+  }
+  const bool all = bytes >= kAllBytes * as_double(roofline.weight_bytes);
+  return all ? out : out + " and the host";
 }
 
 }  // namespace picchio

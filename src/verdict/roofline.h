@@ -52,7 +52,7 @@ inline constexpr std::int64_t kBeyondCaches = std::int64_t{1} << 30;
 /// system's memory: one whose rates the CPU cannot have.
 [[nodiscard]] bool has_discrete_gpu(const Run& run);
 
-/// "RTX 4090", "2 GPUs": whose memory it is.
+/// "RTX 4090", "2 GPUs", "RTX 4090 and the host": whose memory it is.
 [[nodiscard]] std::string owners_of(const Roofline& roofline);
 
 }  // namespace picchio

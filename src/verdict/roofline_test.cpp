@@ -138,6 +138,8 @@ TEST(Roofline, TwoCardsAddTheirTimesAndACutTensorTheirBandwidths) {
 TEST(Roofline, ExpertsOnUnlikeCardsAreBoundByTheFasterOne) {
   RawRun raw = raw_of(qwen());
   raw.model->expert_count = 64;
+  raw.model->expert_used_count = 8;
+  raw.model->tensors.emplace_back().name = "blk.0.ffn_up_exps.weight";
   const MeasuredRun run = run_of(two_cards("NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 3060 Ti"),
                                  50, std::move(raw));
   EXPECT_NEAR(*run.roofline->device_limit, 1008e9 / static_cast<double>(mib(kRead)), 0.1);
@@ -154,7 +156,20 @@ TEST(Roofline, APartialOffloadWaitsForTheHostToo) {
   EXPECT_NEAR(*run.roofline->device_limit, 1 / (gpu + host), 0.1);
   EXPECT_TRUE(run.roofline->limit_is_upper_bound);
   EXPECT_EQ(judge(run).rule, "weights-on-host");
-  EXPECT_EQ(judge(run_of(log, 60)).rule, "gpu-too-fast");
+  const Verdict impossible = judge(run_of(log, 60));
+  EXPECT_EQ(impossible.rule, "gpu-too-fast");
+  EXPECT_NE(impossible.sentence.find("RTX 4090 and the host"), std::string::npos)
+      << impossible.sentence;
+
+  // What each expert weighs where is not known: the faster memory alone binds.
+  RawRun raw = raw_of(qwen());
+  raw.model->expert_count = 64;
+  raw.model->expert_used_count = 8;
+  raw.model->tensors.emplace_back().name = "blk.0.ffn_up_exps.weight";
+  const MeasuredRun experts = run_of(log, 60, raw);
+  EXPECT_NEAR(*experts.roofline->device_limit, 1008e9 / static_cast<double>(mib(kRead)), 0.1);
+  EXPECT_FALSE(experts.roofline->devices.at(0).bytes_per_token);
+  EXPECT_EQ(judge(experts).rule, "weights-on-host");
 }
 
 TEST(Roofline, TheDriversClocksGoBeforeTheTable) {
@@ -198,6 +213,33 @@ TEST(Roofline, WhatIsNotKnownIsNotTested) {
       {"fewer experts",
        [](EngineLog&, RawRun& raw) {
          raw.user_args = {"--override-kv", "qwen3moe.expert_used_count=int:2"};
+       },
+       "experts"},
+      {"a tensor for each expert",
+       [](EngineLog&, RawRun& raw) {
+         raw.model->expert_count = 8;
+         raw.model->expert_used_count = 2;
+         raw.model->tensors.emplace_back().name = "blk.0.ffn_up.3.weight";
+       },
+       "experts"},
+      {"experts that nobody counted",
+       [](EngineLog&, RawRun& raw) {
+         raw.model->tensors.emplace_back().name = "blk.0.ffn_up_exps.weight";
+       },
+       "experts"},
+      {"experts of another kind beside the usual ones",
+       [](EngineLog&, RawRun& raw) {
+         raw.model->expert_count = 8;
+         raw.model->expert_used_count = 2;
+         raw.model->tensors.emplace_back().name = "blk.0.ffn_up_exps.weight";
+         raw.model->tensors.emplace_back().name = "blk.0.ffn_up_chexps.weight";
+       },
+       "experts"},
+      {"more experts used than there are",
+       [](EngineLog&, RawRun& raw) {
+         raw.model->expert_count = 8;
+         raw.model->expert_used_count = 9;
+         raw.model->tensors.emplace_back().name = "blk.0.ffn_up_exps.weight";
        },
        "experts"},
       {"a device that no table knows",
