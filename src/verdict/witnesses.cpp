@@ -399,6 +399,8 @@ Testimony timing_testimony(const Run& run) {
     out.sentence += bandwidth_text(roof, run);
     const bool card_alone = run.placement.shape == Shape::gpu && all_own_memory(roof);
     if (card_alone && roof.beyond_host() && !beyond_devices(roof)) out.word = Word::gpu;
+  } else {
+    out.sentence += " (no header tells what a token reads)";
   }
   out.sentence += ratio_text(run);
   out.sentence += clock_text(run);
