@@ -7,6 +7,7 @@
 #include "machine/inventory.h"
 #include "meters/sampler.h"
 #include "os/file.h"
+#include "os/signals.h"
 
 #include <chrono>
 #include <thread>
@@ -43,7 +44,12 @@ ExitCode meters_command(const Arguments& arguments) {
   if (const auto code = parse_options(app, arguments.words)) return *code;
   meters::Place place;
   place.nvml_library = os::env("PICCHIO_NVML").value_or("");
+  place.apple_libraries = os::env("PICCHIO_APPLE_LIBRARIES").value_or("");
+  // Without it, a meter that would run a program is left out.
+  const Result<os::Interrupts> interrupts = os::Interrupts::install();
+  if (interrupts) place.interrupts = &*interrupts;
   const Telemetry told = look_twice(meters::MeterSet::open(place));
+  if (interrupts && interrupts->caught()) return ExitCode::interrupted;
   const Machine machine = read_machine();
   const std::string human = meters_text(told, machine);
   if (!json) return print_product(human, ExitCode::ok);
