@@ -148,6 +148,12 @@ std::vector<abi::Cf> CoreFoundation::elements_of(abi::Cf array) const {
   return elements;
 }
 
+abi::Cf CoreFoundation::element_of(abi::Cf array, std::size_t at) const {
+  if (array == nullptr || f_->type_of(array) != f_->array_type()) return nullptr;
+  const auto index = static_cast<abi::Index>(at);
+  return index < f_->array_count(array) ? f_->array_value(array, index) : nullptr;
+}
+
 std::span<const unsigned char> CoreFoundation::bytes_of(abi::Cf data) const {
   const bool readable =
       f_->data_type != nullptr && f_->data_length != nullptr && f_->data_bytes != nullptr;

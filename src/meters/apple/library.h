@@ -155,6 +155,8 @@ class CoreFoundation {
 
   /// Elements live as long as the array; none where it is no array.
   [[nodiscard]] std::vector<abi::Cf> elements_of(abi::Cf array) const;
+  /// One of them; null: there are not so many.
+  [[nodiscard]] abi::Cf element_of(abi::Cf array, std::size_t at) const;
 
   [[nodiscard]] std::span<const unsigned char> bytes_of(abi::Cf data) const;
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -87,11 +88,18 @@ void Reports::keep() {
   if (newest_) kept_ = std::exchange(newest_, Owned());
 }
 
-abi::Cf Reports::channel(const Owned& sample, std::string_view name) const {
-  for (const abi::Cf channel : cf_.elements_of(cf_.value_of(sample.get(), list_key_))) {
-    if (cf_.text_of(f_->channel_name(channel)) == name) return channel;
-  }
-  return nullptr;
+abi::Cf Reports::channel(const Owned& sample, std::string_view name) {
+  const abi::Cf list = cf_.value_of(sample.get(), list_key_);
+  const auto is_it = [&](abi::Cf channel) {
+    return channel != nullptr && cf_.text_of(f_->channel_name(channel)) == name;
+  };
+  // A group can have a hundred channels, which stay in their order.
+  if (const abi::Cf channel = cf_.element_of(list, last_place_); is_it(channel)) return channel;
+  const std::vector<abi::Cf> all = cf_.elements_of(list);
+  const auto found = std::ranges::find_if(all, is_it);
+  if (found == all.end()) return nullptr;
+  last_place_ = static_cast<std::size_t>(found - all.begin());
+  return *found;
 }
 
 Result<EnergyMeter> EnergyMeter::open(const Functions& functions, Micros now) {

@@ -26,7 +26,7 @@ class Reports {
   void keep();
 
   /// The channel of this name in a sample or a difference; lives as long as that.
-  [[nodiscard]] abi::Cf channel(const Owned& sample, std::string_view name) const;
+  [[nodiscard]] abi::Cf channel(const Owned& sample, std::string_view name);
   [[nodiscard]] const Owned& kept() const { return kept_; }
   [[nodiscard]] const CoreFoundation& cf() const { return cf_; }
 
@@ -42,6 +42,7 @@ class Reports {
   Owned list_key_;
   Owned kept_;
   Owned newest_;
+  std::size_t last_place_ = 0;  // of the channel that was found last
 };
 
 /// Joules for one of a channel's counts; absent: not a unit of energy.

@@ -53,6 +53,16 @@ Cf make_text(std::string text) {
   return make(std::move(object));
 }
 
+Cf constant_text(const std::string& text) {
+  static std::unordered_map<std::string, Cf> all;
+  const auto [found, is_new] = all.try_emplace(text, nullptr);
+  if (!is_new) return found->second;
+  found->second = make_text(text);
+  checked(found->second).constant = true;
+  --live();
+  return found->second;
+}
+
 Cf make_number(std::int64_t value) {
   CfObject object;
   object.type = kNumber;
@@ -64,7 +74,7 @@ const CfObject& look_at(Cf object, Type type) { return checked(object, type); }
 
 void release(Cf object) {
   CfObject& found = checked(object);
-  if (--found.references > 0) return;
+  if (found.constant || --found.references > 0) return;
   const CfObject gone = std::move(found);
   objects().erase(object);
   --live();

@@ -36,24 +36,33 @@ const std::string& text(abi::Cf object, const char* key) {
   return fake::look_at(entry(object, key), fake::kString).text;
 }
 
-std::int64_t number(abi::Cf object, const char* key) {
-  return fake::look_at(entry(object, key), fake::kNumber).number;
+const std::vector<abi::Cf>& elements(abi::Cf object, const char* key) {
+  static const std::vector<abi::Cf> none;
+  const abi::Cf found = entry(object, key);
+  return found == nullptr ? none : fake::look_at(found, fake::kArray).elements;
 }
 
-const std::vector<abi::Cf>& elements(abi::Cf object, const char* key) {
-  return fake::look_at(entry(object, key), fake::kArray).elements;
+// The value of a channel or a state is in the object itself, as in the real ones' raw bytes.
+abi::Cf valued(std::map<std::string, abi::Cf> entries, std::int64_t value) {
+  abi::CfObject object;
+  object.type = fake::kDictionary;
+  object.number = value;
+  object.entries = std::move(entries);
+  return fake::make(std::move(object));
 }
+
+std::int64_t value_of(abi::Cf object) { return fake::look_at(object, fake::kDictionary).number; }
 
 abi::Cf channel(const std::string& name, const std::string& unit, std::int64_t value,
                 std::vector<abi::Cf> states) {
-  return dictionary({{"name", fake::make_text(name)},
-                     {"unit", fake::make_text(unit)},
-                     {"value", fake::make_number(value)},
-                     {"states", array(std::move(states))}});
+  std::map<std::string, abi::Cf> entries = {{"name", fake::constant_text(name)},
+                                            {"unit", fake::constant_text(unit)}};
+  if (!states.empty()) entries["states"] = array(std::move(states));
+  return valued(std::move(entries), value);
 }
 
 abi::Cf state(const std::string& name, std::int64_t residency) {
-  return dictionary({{"name", fake::make_text(name)}, {"value", fake::make_number(residency)}});
+  return valued({{"name", fake::constant_text(name)}}, residency);
 }
 
 std::int64_t minus(std::int64_t later, std::int64_t earlier) {
@@ -113,13 +122,11 @@ FAKE_APPLE abi::Cf IOReportCreateSamplesDelta(abi::Cf earlier, abi::Cf later, ab
     const auto& states_before = elements(before.at(i), "states");
     const auto& states_after = elements(after[i], "states");
     for (std::size_t s = 0; s < states_after.size(); ++s) {
-      states.push_back(
-          state(text(states_after[s], "name"),
-                minus(number(states_after[s], "value"), number(states_before.at(s), "value"))));
+      states.push_back(state(text(states_after[s], "name"),
+                             minus(value_of(states_after[s]), value_of(states_before.at(s)))));
     }
     channels.push_back(channel(text(after[i], "name"), text(after[i], "unit"),
-                               minus(number(after[i], "value"), number(before[i], "value")),
-                               std::move(states)));
+                               minus(value_of(after[i]), value_of(before[i])), std::move(states)));
   }
   return dictionary({{kList, array(std::move(channels))}});
 }
@@ -128,7 +135,7 @@ FAKE_APPLE abi::Cf IOReportChannelGetChannelName(abi::Cf channel) { return entry
 FAKE_APPLE abi::Cf IOReportChannelGetUnitLabel(abi::Cf channel) { return entry(channel, "unit"); }
 
 FAKE_APPLE std::int64_t IOReportSimpleGetIntegerValue(abi::Cf channel, std::int32_t*) {
-  return number(channel, "value");
+  return value_of(channel);
 }
 
 FAKE_APPLE std::int32_t IOReportStateGetCount(abi::Cf channel) {
@@ -140,5 +147,5 @@ FAKE_APPLE abi::Cf IOReportStateGetNameForIndex(abi::Cf channel, std::int32_t at
 }
 
 FAKE_APPLE std::int64_t IOReportStateGetResidency(abi::Cf channel, std::int32_t at) {
-  return number(elements(channel, "states").at(static_cast<std::size_t>(at)), "value");
+  return value_of(elements(channel, "states").at(static_cast<std::size_t>(at)));
 }

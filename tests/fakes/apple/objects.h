@@ -14,6 +14,7 @@ namespace picchio::meters::apple::abi {
 struct CfObject {
   TypeId type = 0;
   int references = 1;
+  bool constant = false;
   std::string text;
   std::int64_t number = 0;
   std::map<std::string, Cf> entries;
@@ -40,6 +41,8 @@ enum Type : unsigned long {
 /// A new object with one reference, which is the caller's. What it holds is taken over.
 [[nodiscard]] Cf make(CfObject object);
 [[nodiscard]] Cf make_text(std::string text);
+/// Always the same object, which releasing does not end: as names in a system's tables.
+[[nodiscard]] Cf constant_text(const std::string& text);
 [[nodiscard]] Cf make_number(std::int64_t value);
 void release(Cf object);
 /// What is behind it; ends the process where it is null, released or of another type.
