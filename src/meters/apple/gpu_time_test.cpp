@@ -192,6 +192,16 @@ TEST(AppleGpuTime, WithoutAWholeWalkTheLastCountersAreToldAgain) {
   EXPECT_EQ(use->front().busy_percent, std::nullopt);
 }
 
+TEST(AppleGpuTime, AMakerThatCouldNotBeReadIsAskedAgain) {
+  const FakeMac mac("fail IORegistryEntryCreateCFProperty to 100\n" + std::string(kTwoProcesses));
+  const auto meter = mac.meter();
+  mac.at(1000);
+  const auto use = meter->process_use(std::array{42});
+  ASSERT_TRUE(use);
+  ASSERT_EQ(use->size(), 1U);
+  EXPECT_NEAR(use->front().gpu_seconds.value_or(-1), 0.4, 1e-9);
+}
+
 TEST(AppleGpuTime, IntelsDriverHasItOnTheClient) {
   const FakeMac mac(
       "process 42 1\ngpu IntelAccelerator\nstatistic Device_Utilization_% 0:1\n"

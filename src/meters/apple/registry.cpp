@@ -150,8 +150,8 @@ class Registry final : public Source {
       const auto creator = cf_.text_of(property(child, creator_).get());
       pid = creator ? pid_of_creator(*creator).value_or(0) : 0;
     }
+    if (pid == 0) return;  // a part of the driver, or it could not be read just now
     seen[*own_id] = pid;
-    if (pid == 0) return;  // no client: a part of the driver
     Client client{device, *own_id, pid, {}};
     if (std::ranges::find(pids, pid) != pids.end()) client.gpu_ns = gpu_time(child);
     into.push_back(client);
@@ -181,7 +181,7 @@ class Registry final : public Source {
   Owned time_ = cf_.string("accumulatedGPUTime");
   std::vector<IoObject> entries_;
   std::vector<Accelerator> accelerators_;  // in the order of entries_
-  std::map<std::uint64_t, int> pids_;      // 0: made by no process
+  std::map<std::uint64_t, int> pids_;      // of the clients seen last
 };
 
 }  // namespace
