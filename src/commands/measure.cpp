@@ -344,7 +344,7 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.tokens_asked = llama_cpp::kGenerate;
   run.prompt_note = plan->note;
 
-  MeterRecorder meters(request.meter_hz);
+  MeterRecorder meters(request.meter_hz, interrupts);
   add_metered_gpus(run.machine, meters.gpus());
   if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(interrupted_error());
   const auto run_id = static_cast<std::uint32_t>(std::random_device{}());
