@@ -2,6 +2,8 @@
 
 #include "verdict/account.h"
 #include "verdict/drivers.h"
+#include "verdict/gpu_use.h"
+#include "verdict/median.h"
 
 #include <fmt/format.h>
 
@@ -151,12 +153,6 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
   return pass;
 }
 
-double median_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 /// A prompt much shorter than its siblings': something was reused or cut without a word.
 void compare_prompts(std::vector<Pass>& passes) {
   std::int64_t longest = 0;
@@ -181,7 +177,7 @@ void compare_first(std::vector<Pass>& passes) {
   }
   if (warm.empty()) return;
   Lanes& first = passes.front().lanes;
-  const double middle = median_of(std::move(warm));
+  const double middle = median_of(std::move(warm)).value_or(*cold);
   const double times = std::max(*cold / middle, middle / *cold);
   if (times < kOffSiblings || !first.prefill_abstain.empty()) return;
   first.prefill_abstain = fmt::format("{:.0f} times off the other passes", times);
@@ -304,6 +300,7 @@ Run assemble(RawRun raw, std::vector<EngineLog> logs) {
   }
   if (run.passes.empty()) return run;
   const ModelFile* model = run.raw.model ? &*run.raw.model : nullptr;
+  run.gpu_use = gpu_use_of(run.raw, run.passes);
   run.placement = placement_of(run.passes.front().log, model);
   run.disagreement = disagreement_of(run.passes, run.placement, model);
   if (const Load* load = main_load(run.passes.front().log)) run.context = load->n_ctx;
