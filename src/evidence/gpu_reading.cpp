@@ -28,4 +28,12 @@ std::string_view name_of(GpuFigure figure) {
   return "figure";
 }
 
+std::optional<GpuFigure> figure_named(std::string_view name) {
+  constexpr auto kLast = static_cast<int>(GpuFigure::process_memory);
+  for (int i = 0; i <= kLast; ++i) {
+    if (name_of(static_cast<GpuFigure>(i)) == name) return static_cast<GpuFigure>(i);
+  }
+  return std::nullopt;
+}
+
 }  // namespace picchio

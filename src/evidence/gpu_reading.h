@@ -26,6 +26,7 @@ enum class GpuFigure {
   process_memory,  // GPU memory of single processes
 };
 [[nodiscard]] std::string_view name_of(GpuFigure figure);  // "busy", "process memory", ...
+[[nodiscard]] std::optional<GpuFigure> figure_named(std::string_view name);
 
 struct MissingFigure {
   GpuFigure figure = GpuFigure::busy;

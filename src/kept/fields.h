@@ -94,6 +94,7 @@ void describe(A& archive, Ref<A, RawPass> value) {
   archive("repeats", value.repeats);
   archive("process", value.process);
   archive("cpu", value.cpu);
+  archive("began_us", value.began);
 }
 
 /// All of a run but its passes.

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "kept/codec.h"
+#include "kept/telemetry.h"
 #include "os/file.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::int64_t kMostLogBytes = std::int64_t{512} << 20;
 constexpr std::int64_t kMostJsonBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kMostTelemetryBytes = std::int64_t{256} << 20;
 constexpr std::string_view kLogEnding = ".stderr.txt";
+constexpr std::string_view kTelemetry = "telemetry.jsonl";
 
 std::string in_folder(const std::string& folder, std::string_view name) {
   return (std::filesystem::path(folder) / name).string();
@@ -39,6 +42,28 @@ Result<std::string> read_part(const std::string& folder, const std::string& name
     return fail(ErrorKind::not_found, "the kept run '{}' lacks '{}'", folder, name);
   }
   return text;
+}
+
+// What another file of the folder holds goes into `run` by `read`; a run without the file is one
+// without a recording.
+Result<> add_telemetry(const std::string& folder, const std::string& name, RawRun& run,
+                       Result<> (*read)(std::string_view, RawRun&)) {
+  const std::string path = in_folder(folder, name);
+  const Result<std::string> text = os::read_file(path, kMostTelemetryBytes);
+  if (!text && text.error().kind == ErrorKind::not_found) {
+    run.telemetry.none_because = "not recorded with this run";
+    return {};
+  }
+  if (!text) return std::unexpected(text.error());
+  if (const Result<> done = read(*text, run); !done) return about(path, done.error());
+  return {};
+}
+
+Result<> read_own_telemetry(std::string_view text, RawRun& run) {
+  Result<Telemetry> telemetry = telemetry_from_text(text);
+  if (!telemetry) return std::unexpected(telemetry.error());
+  run.telemetry = *std::move(telemetry);
+  return {};
 }
 
 Result<RawPass> read_own_pass(const std::string& folder, std::size_t number) {
@@ -71,6 +96,8 @@ Result<RawRun> read_own(const std::string& folder) {
   }
   if (run.passes.empty())
     return fail(ErrorKind::malformed, "the kept run '{}' holds no pass", folder);
+  const Result<> added = add_telemetry(folder, std::string(kTelemetry), run, read_own_telemetry);
+  if (!added) return std::unexpected(added.error());
   return run;
 }
 
@@ -109,6 +136,8 @@ Result<RawRun> read_foreign_passes(const std::string& folder,
     if (run.passes.empty()) run = foreign_run(*pass);
     run.passes.push_back(std::move(pass->pass));
   }
+  const Result<> added = add_telemetry(folder, "telemetry.json", run, read_foreign_telemetry);
+  if (!added) return std::unexpected(added.error());
   return run;
 }
 
@@ -118,6 +147,9 @@ Result<RawRun> read_single(const std::string& folder, const std::string& name) {
   RawRun run = foreign_run(*pass);
   if (run.model_label.empty()) run.model_label = name;
   run.passes.push_back(std::move(pass->pass));
+  const Result<> added =
+      add_telemetry(folder, name + ".telemetry.jsonl", run, read_foreign_samples);
+  if (!added) return std::unexpected(added.error());
   return run;
 }
 
@@ -161,7 +193,11 @@ Result<RawRun> read_folder(const std::string& folder, const std::vector<std::str
 
 Result<> write_run(const std::string& folder, const RawRun& run) {
   if (const Result<> made = os::make_dirs(folder); !made) return made;
-  return os::write_file_atomic(in_folder(folder, "run.json"), run_to_json(run));
+  if (auto written = os::write_file_atomic(in_folder(folder, "run.json"), run_to_json(run));
+      !written) {
+    return written;
+  }
+  return os::write_file_atomic(in_folder(folder, kTelemetry), telemetry_to_text(run.telemetry));
 }
 
 Result<> write_pass(const std::string& folder, const RawRun& run, std::size_t index) {

@@ -4,10 +4,11 @@
 //   passN.stderr.txt  the engine's bytes as they came; N from 1
 //   passN.stamps.txt  microseconds since the engine's start, a line for each line of the log
 //   passN.meta.json   all else of the pass
+//   telemetry.jsonl   what the meters recorded (telemetry.h); none where nothing was
 //
 // Runs kept by the established tool of this kind are read too (llama.cpp only): its
-// passN.stderr.txt and passN.meta.json, or one NAME.stderr.txt with NAME.meta.json. What it did not
-// record is absent.
+// passN.stderr.txt and passN.meta.json with telemetry.json, or one NAME.stderr.txt with
+// NAME.meta.json and NAME.telemetry.jsonl. What it did not record is absent.
 //
 // Files are written whole or not at all, mode 0600: a log holds paths and prompts.
 #pragma once
@@ -20,7 +21,8 @@
 
 namespace picchio::kept {
 
-/// Writes run.json; makes the folder. Called again when a pass was added.
+/// Writes run.json and the recording of the meters; makes the folder. Called again when a pass was
+/// added.
 [[nodiscard]] Result<> write_run(const std::string& folder, const RawRun& run);
 
 /// Writes the three files of run.passes[index].

@@ -4,6 +4,7 @@
 #include "kept/folder.h"
 #include "kept/last_run.h"
 #include "kept/sample_raw_runs.h"
+#include "kept/telemetry.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -124,19 +125,21 @@ void expect_same(const ModelFile& a, const ModelFile& b) {
 
 void expect_same(const RawPass& a, const RawPass& b) {
   const auto& [argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
-               exit_code, cpu, cached_fraction, cache_dropped, repeats, process, prompt_prefix] = a;
-  EXPECT_EQ(std::tie(argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads,
-                     wall, exit_code, cached_fraction, cache_dropped, repeats, prompt_prefix),
-            std::tie(b.argv, b.log, b.line_stamps, b.stdout_bytes, b.first_token, b.last_token,
-                     b.stdout_reads, b.wall, b.exit_code, b.cached_fraction, b.cache_dropped,
-                     b.repeats, b.prompt_prefix));
+               exit_code, cpu, cached_fraction, cache_dropped, repeats, process, prompt_prefix,
+               began] = a;
+  EXPECT_EQ(
+      std::tie(argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
+               exit_code, cached_fraction, cache_dropped, repeats, prompt_prefix, began),
+      std::tie(b.argv, b.log, b.line_stamps, b.stdout_bytes, b.first_token, b.last_token,
+               b.stdout_reads, b.wall, b.exit_code, b.cached_fraction, b.cache_dropped, b.repeats,
+               b.prompt_prefix, b.began));
   expect_same(cpu, b.cpu);
   expect_same(process, b.process);
 }
 
 void expect_same(const RawRun& a, const RawRun& b) {
   const auto& [picchio_version, protocol, engine, machine, model, model_label, user_args,
-               environment, context_asked, tokens_asked, prompt_note, passes] = a;
+               environment, context_asked, tokens_asked, prompt_note, passes, telemetry] = a;
   EXPECT_EQ(std::tie(picchio_version, protocol, model_label, user_args, environment, context_asked,
                      tokens_asked, prompt_note),
             std::tie(b.picchio_version, b.protocol, b.model_label, b.user_args, b.environment,
@@ -145,6 +148,7 @@ void expect_same(const RawRun& a, const RawRun& b) {
   expect_same(machine, b.machine);
   ASSERT_EQ(model.has_value(), b.model.has_value());
   if (model) expect_same(*model, *b.model);
+  EXPECT_EQ(telemetry_to_text(telemetry), telemetry_to_text(b.telemetry));
   ASSERT_EQ(passes.size(), b.passes.size());
   for (std::size_t i = 0; i < passes.size(); ++i) expect_same(passes[i], b.passes[i]);
 }
@@ -183,7 +187,10 @@ TEST(Folder, EveryByteOfARunComesBack) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const TemporaryFolder folder;
-    const RawRun run = random_run(seed);
+    RawRun run = random_run(seed);
+    run.telemetry.gpus.resize(seed % 3);
+    run.telemetry.samples = {{Micros{seed}, std::vector<GpuReading>(seed % 3)}};
+    run.telemetry.none_because = seed % 3 == 0 ? "no GPU meter" : "";
     keep(folder.file("a/b"), run);
     const Result<RawRun> back = read_run(folder.file("a/b"));
     ASSERT_TRUE(back) << back.error().message;

@@ -129,6 +129,7 @@ inline RawPass random_pass(Random& random) {
     out.process.workers.push_back({random.text(), random.text(), random.texts(), random.texts()});
   }
   out.prompt_prefix = random.text();
+  out.began = random.maybe(random.time());
   return out;
 }
 
