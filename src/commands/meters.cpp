@@ -1,12 +1,12 @@
 #include "report/meters.h"
 
 #include "commands/command.h"
+#include "commands/meter_place.h"
 #include "commands/options.h"
 #include "commands/output.h"
 #include "commands/terminal.h"
 #include "machine/inventory.h"
 #include "meters/sampler.h"
-#include "os/file.h"
 
 #include <chrono>
 #include <thread>
@@ -41,9 +41,7 @@ ExitCode meters_command(const Arguments& arguments) {
   app.add_flag("--json", json, "JSON on stdout, the text on stderr");
   app.footer(examples({"picchio meters", "picchio meters --json"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
-  meters::Place place;
-  place.nvml_library = os::env("PICCHIO_NVML").value_or("");
-  const Telemetry told = look_twice(meters::MeterSet::open(place));
+  const Telemetry told = look_twice(meters::MeterSet::open(meter_place()));
   const Machine machine = read_machine();
   const std::string human = meters_text(told, machine);
   if (!json) return print_product(human, ExitCode::ok);

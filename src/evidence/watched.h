@@ -43,46 +43,56 @@ struct WatchRecord {
   /// process by them.
   bool tree_readable = false;
   std::vector<std::string> device_nodes;  // that the tree had open at any look
-  bool others_hidden = false;             // other users' processes could not be looked into
   std::vector<std::string> unmetered;     // GPUs that could compute and that no meter reads
-  bool gpus_known = false;                // every place was readable where a GPU could show
+  bool no_gpu = false;  // every place was readable, and none shows a GPU that could compute
 };
+
+/// True when `pid` was of the target's tree at that moment, or close to it: the tree and the meters
+/// are not looked at in the same instant.
+[[nodiscard]] bool was_in_tree(const WatchRecord& record, int pid, Micros at);
+
+/// Its name as it was last seen; empty: it was gone before it could be asked.
+[[nodiscard]] std::string process_name(const WatchRecord& record, int pid);
 
 enum class Activity { busy, idle, not_sure };
 [[nodiscard]] std::string_view name_of(Activity activity);  // "GPU BUSY", "GPU IDLE", "NOT SURE"
 
-/// What one process had of one GPU.
+/// What one process, or the whole tree, had of one GPU. Absent: not told, which is not none.
 struct ProcessShare {
-  int pid = 0;
+  int pid = 0;  // 0: the tree as a whole
   std::string name;
   bool in_tree = false;
-  int looks = 0;                            // in which it had anything of the GPU
-  std::optional<double> busy_mean;          // percent of the GPU's time over the whole stretch
+  int looks = 0;                            // in which it stood in the meter's list
+  int looks_told = 0;                       // in which its share of the time is known
+  int looks_working = 0;                    // of those with kProcessWorking percent or more
+  std::optional<double> busy_mean;          // percent of the GPU's time
   std::optional<double> busy_peak;          // at one look
   std::optional<std::int64_t> memory_peak;  // bytes
   std::optional<std::int64_t> evicted_peak;
 };
 
-/// One GPU over the whole watch, or over a part of it.
+/// One GPU over the whole watch.
 struct WatchedGpu {
   int gpu = 0;  // index into Telemetry::gpus
   Activity activity = Activity::not_sure;
-  std::string_view rule;
+  std::string rule;
   std::string sentence;  // starts in lower case, no full stop
-  int looks = 0;
-  int looks_busy = 0;  // at least kWorking percent
+  int looks = 0;         // at which it answered
   int looks_asleep = 0;
+  int looks_working = 0;  // with kDeviceWorking percent or more
   std::optional<double> busy_median;
   std::optional<double> busy_peak;
-  std::optional<double> watts;  // mean
+  std::optional<double> watts;  // median
   std::optional<double> joules;
   std::optional<std::int64_t> memory_median;
   std::optional<std::int64_t> memory_peak;
-  double throttled_share = 0;  // of the looks: heat or the board, not a power cap
-  double power_capped_share = 0;
+  int looks_throttled = 0;  // heat or the board, not a power cap
+  int looks_power_capped = 0;
   std::string lost;  // why nothing was read any more; empty: it answered to the end
   Micros lost_at{};
-  std::vector<ProcessShare> processes;  // the tree's first, then by use
+  int process_looks = 0;                // how often processes were asked for
+  ProcessShare tree;                    // without a target everybody
+  std::vector<ProcessShare> processes;  // the tree's first, then the busiest, then the largest
 };
 
 struct WatchVerdict {
@@ -92,5 +102,11 @@ struct WatchVerdict {
   std::vector<WatchedGpu> gpus;
   std::optional<double> cpu_cores;  // that the tree kept busy
 };
+
+// A process that has so much of a GPU's time at a look works there: compositors and browsers stay
+// below, token generation of the smallest models shows several times as much.
+inline constexpr double kProcessWorking = 10;
+// The same for the device as a whole, where desktops come in: windows that move reach 10 to 15.
+inline constexpr double kDeviceWorking = 20;
 
 }  // namespace picchio

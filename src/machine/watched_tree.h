@@ -21,7 +21,10 @@ class WatchedTree {
   bool look(Micros at);
 
   [[nodiscard]] int pid() const { return pid_; }
-  [[nodiscard]] const std::string& name() const { return name_; }
+  /// As it was last seen: a shell may have become what it was to start.
+  [[nodiscard]] const std::string& name() const {
+    return members_.empty() ? name_ : members_.front().name;
+  }
   [[nodiscard]] const std::vector<int>& pids() const { return pids_; }  // as of the latest look
 
   /// Everybody who was of the tree at some look.

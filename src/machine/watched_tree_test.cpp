@@ -18,8 +18,8 @@ struct Process {
   char state = 'S';
   int ticks = 0;
   int start = 777;
-  std::vector<std::string> open;
-  std::string maps;
+  std::vector<std::string> open = {};
+  std::string maps = {};
 };
 
 void put(const MadeUpTree& tree, const Process& p) {
@@ -46,10 +46,12 @@ TEST(WatchedTree, ChildrenComeAndGo) {
   ASSERT_TRUE(watched);
   EXPECT_EQ(watched->name(), "ollama");
   EXPECT_TRUE(watched->look(Micros{0}));
+  put(tree, {.pid = 10, .comm = "ollama2", .ticks = 100});
   put(tree, {.pid = 11, .parent = 10, .comm = "runner", .ticks = 50, .open = {"/dev/nvidia0"}});
   put(tree, {.pid = 99, .comm = "stranger", .ticks = 5000, .open = {"/dev/kfd"}});
   EXPECT_TRUE(watched->look(Micros{1'000'000}));
   EXPECT_EQ(watched->pids(), (std::vector<int>{10, 11}));
+  EXPECT_EQ(watched->name(), "ollama2");
   put(tree, {.pid = 12, .parent = 10, .comm = "runner2", .maps = "7f-80 r--p 0 0:0 1 /dev/dxg\n"});
   std::filesystem::remove_all(tree.root() + "/proc/11");
   EXPECT_TRUE(watched->look(Micros{2'000'000}));

@@ -126,6 +126,7 @@ def missing_requirement(name, variables):
         "schema": lambda: None if find_schema(detail) else f"docs/schema/{detail} is not here",
         "tool": lambda: None if shutil.which(detail) else f"the program '{detail}' is not installed",
         "linux": lambda: None if sys.platform == "linux" else "not Linux",
+        "root": lambda: "not running as root" if os.geteuid() != 0 else None,
         "not-root": lambda: "running as root, whom no permission stops" if os.geteuid() == 0 else None,
     }
     if kind not in reasons:
@@ -355,7 +356,9 @@ def main():
     options = parser.parse_args()
     variables = {"PICCHIO": os.path.abspath(options.picchio), "RIG": options.rig and os.path.abspath(options.rig),
                  "CORPUS": options.corpus, "FAKES": str(HERE.parent / "fakes"), "CLI": str(HERE),
-                 "SOURCE": str(SOURCE), "PYTHON": sys.executable}
+                 "SOURCE": str(SOURCE), "PYTHON": sys.executable,
+                 "FAKE_NVML": os.path.join(os.path.dirname(os.path.abspath(options.picchio)),
+                                           "tests/fakes/nvml/550/libnvidia-ml.so.1")}
     try:
         cases = parse(options.file)
         wanted = [options.case] if options.case else list(cases)
