@@ -256,6 +256,9 @@ ExitCode watch(const Arguments& arguments) {
   const WatchPace pace{options.hz, micros(options.seconds)};
   WatchRecorder recorder(std::move(meters), pace, std::move(aim->target), std::move(aim->tree),
                          read_machine());
+  if (!recorder.look()) {
+    return fail_with({ErrorKind::not_found, "the process ended before it could be watched", ""});
+  }
   Result<> shown;
   {
     WatchLoop loop(options, recorder, *interrupts);

@@ -1,6 +1,7 @@
 #include "machine/watched_tree.h"
 
 #include "machine/telling_names.h"
+#include "os/file.h"
 #include "os/proc.h"
 
 #include <algorithm>
@@ -19,7 +20,10 @@ Result<WatchedTree> WatchedTree::of(const std::string& root, int pid, int left_o
   if (has_ended(*stat)) {
     return fail(ErrorKind::not_found, "process {} has ended; its parent has not noticed yet", pid);
   }
-  return WatchedTree(root, pid, left_out, stat->start_ticks, stat->comm);
+  WatchedTree tree(root, pid, left_out, stat->start_ticks, stat->comm);
+  // Without a /proc it is a system whose GPUs are not driven through nodes in /dev.
+  tree.readable_ = os::exists(root.ends_with('/') ? root + "proc" : root + "/proc");
+  return tree;
 }
 
 bool WatchedTree::is_alive() const {

@@ -33,7 +33,8 @@ class WatchedTree {
 
   /// Each once, sorted.
   [[nodiscard]] const std::vector<std::string>& device_nodes() const { return nodes_; }
-  /// Open files and mappings of everybody could be seen at every look so far.
+  /// Open files and mappings of everybody could be seen at every look so far, and tell of GPUs:
+  /// false where there is no /proc.
   [[nodiscard]] bool readable() const { return readable_; }
 
  private:

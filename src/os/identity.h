@@ -8,7 +8,6 @@
 namespace picchio::os {
 
 [[nodiscard]] int own_pid();
-[[nodiscard]] bool is_root();
 
 /// "ollama"; absent for a number that the user database does not know.
 [[nodiscard]] std::optional<std::string> user_name(int uid);

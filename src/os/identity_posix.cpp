@@ -32,8 +32,6 @@ std::string address_text(const sockaddr* address) {
 
 int own_pid() { return ::getpid(); }
 
-bool is_root() { return ::geteuid() == 0; }
-
 std::optional<std::string> user_name(int uid) {
   passwd entry{};
   passwd* found = nullptr;

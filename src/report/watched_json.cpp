@@ -79,8 +79,10 @@ Json step_json(const report::GpuStep& step) {
 Json timeline_json(const WatchRecord& record, Micros every) {
   Json rows = Json::array();
   const Micros step = std::max({every, record.length / kMostRows, Micros{1000}});
-  for (Micros from{0}; from < record.length; from += step) {
-    const Micros to = std::min(from + step, record.length);
+  for (Micros from{0}; from < record.length;) {
+    // A last sliver would hold next to no looks.
+    const bool last = record.length - from < step + step / 2;
+    const Micros to = last ? record.length : from + step;
     Json gpus = Json::array();
     for (std::size_t gpu = 0; gpu < record.telemetry.gpus.size(); ++gpu) {
       gpus.push_back(step_json(report::gpu_step(record, gpu, from, to)));
@@ -88,6 +90,7 @@ Json timeline_json(const WatchRecord& record, Micros every) {
     rows.push_back({{"at_s", seconds(to)},
                     {"cpu_cores", value_or_null(report::cpu_step(record, from, to))},
                     {"gpus", gpus}});
+    from = to;
   }
   return rows;
 }

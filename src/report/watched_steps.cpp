@@ -10,6 +10,9 @@
 namespace picchio::report {
 namespace {
 
+// How long a look at the processes stands for what comes after it; they are looked at every second.
+constexpr Micros kStands{1'500'000};
+
 class Mean {
  public:
   void add(const std::optional<double>& value) {
@@ -34,8 +37,12 @@ auto first_after(const std::vector<Sample>& samples, Micros from) {
 void add_tree(const WatchRecord& record, std::size_t gpu, Micros from, Micros to, GpuStep& step) {
   if (!record.target) return;
   const auto& all = record.telemetry.processes;
+  auto first = first_after(all, from);
+  // Processes are looked at less often than a short step: then the latest look still stands.
+  const bool none = first == all.end() || first->at > to;
+  if (none && first != all.begin() && to - std::prev(first)->at < kStands) --first;
   Mean busy;
-  for (auto sample = first_after(all, from); sample != all.end() && sample->at <= to; ++sample) {
+  for (auto sample = first; sample != all.end() && sample->at <= to; ++sample) {
     std::optional<double> percent;
     std::optional<std::int64_t> bytes;
     for (const GpuProcessUse& use : sample->use) {
