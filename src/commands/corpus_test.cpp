@@ -207,6 +207,39 @@ TEST(Corpus, RunsKeptByTheEstablishedToolReplay) {
   }
 }
 
+// Its samples, our windows: what it summed up of a run comes out the same.
+TEST(Corpus, MetersOfKeptRunsAgreeWithTheirSummaries) {
+  const fs::path folder = kCorpus / "raw";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  for (const char* name : {"linux-5090-cuda", "healthy-metal", "cpu-fallback"}) {
+    SCOPED_TRACE(name);
+    const json summary = json::parse(slurp(folder / name / "telemetry.json")).at("summary");
+    Result<RawRun> raw = kept::read_run((folder / name).string());
+    ASSERT_TRUE(raw) << raw.error().message;
+    const Judged judged = judge_recorded(*std::move(raw));
+    ASSERT_EQ(judged.run.gpu_use.size(), 1U);
+    const GpuUse& use = judged.run.gpu_use[0];
+    EXPECT_NEAR(use.idle_busy.value_or(-1), summary.at("idle_med").get<double>(), 0.5);
+    EXPECT_NEAR(use.work.busy_median.value_or(-1), summary.at("work_med").get<double>(), 0.5);
+    EXPECT_NEAR(use.work.samples, summary.at("work_n").get<double>(), 2);
+    EXPECT_NEAR(static_cast<double>(use.memory_step.value_or(-1)),
+                summary.at("mem_step").get<double>(), 1);
+    EXPECT_NEAR(use.work.watts.value_or(-1), summary.at("work_w").get<double>(), 0.05);
+  }
+}
+
+TEST(Corpus, TheMeterTellsARunWithoutLayersFromAFullOffload) {
+  const fs::path folder = kCorpus / "raw/linux-4090";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  Result<RawRun> raw = kept::read_run((folder / "cuda-ngl0.stderr.txt").string());
+  ASSERT_TRUE(raw) << raw.error().message;
+  const Judged judged = judge_recorded(*std::move(raw));
+  EXPECT_EQ(judged.verdict.state, State::silent_cpu_fallback);
+  const auto heard =
+      std::ranges::find(judged.verdict.testimonies, Witness::gpu_meter, &Testimony::witness);
+  EXPECT_EQ(heard->word, Word::cpu) << heard->sentence;
+}
+
 // The MiB that the last load's buffer lines give `prefix`ed buffers, added up without the reader.
 double printed_mib(std::string_view log, std::string_view prefix) {
   log.remove_prefix(log.rfind("loading model tensors"));

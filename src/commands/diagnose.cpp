@@ -21,6 +21,9 @@ namespace {
 
 constexpr int kDefaultTimeoutSeconds = 1800;
 constexpr int kMostPasses = 50;
+// A driver's own figures move at most this often; below one look in two seconds a pass has none.
+constexpr double kMostHz = 100;
+constexpr double kFewestHz = 0.5;
 
 struct DiagnoseOptions {
   std::string model;
@@ -29,6 +32,8 @@ struct DiagnoseOptions {
   int timeout_seconds = kDefaultTimeoutSeconds;
   std::string keep_logs;
   bool drop_cache = false;
+  bool no_telemetry = false;
+  double hz = kMeterHz;
   OutputOptions output;
 };
 
@@ -58,6 +63,9 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_option("--keep-logs", options.keep_logs, "keep each pass here, for 'picchio replay'");
   app.add_flag("--drop-cache", options.drop_cache,
                "have the system forget the file first, so that the cold pass reads the disk");
+  app.add_flag("--no-telemetry", options.no_telemetry, "do not look at the GPU meters");
+  app.add_option("--hz", options.hz, "looks at the GPU meters in a second (10)")
+      ->check(CLI::Range(kFewestHz, kMostHz));
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
   app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
   app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");
@@ -87,6 +95,8 @@ Result<MeasureRequest> request_of(const DiagnoseOptions& options, const Argument
   request.passes = options.passes;
   request.timeout = std::chrono::seconds(options.timeout_seconds);
   request.drop_cache = options.drop_cache;
+  if (options.no_telemetry) request.meter_hz.reset();
+  if (!options.no_telemetry) request.meter_hz = options.hz;
   return request;
 }
 

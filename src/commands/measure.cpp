@@ -1,11 +1,13 @@
 #include "commands/measure.h"
 
 #include "base/text.h"
+#include "commands/meter_recorder.h"
 #include "engines/llama_cpp/failure.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
 #include "engines/log_reader.h"
 #include "machine/inventory.h"
+#include "machine/metered_gpus.h"
 #include "machine/process_facts.h"
 #include "os/file.h"
 #include "os/proc.h"
@@ -16,6 +18,7 @@
 
 #include <algorithm>
 #include <random>
+#include <thread>
 
 namespace picchio {
 namespace {
@@ -27,20 +30,29 @@ constexpr std::int64_t kMostOutputBytes = std::int64_t{32} << 20;
 // engine.
 constexpr Micros kTick{250'000};
 
+// Twenty looks: enough for a median that single peaks of a desktop do not move.
+constexpr Micros kIdleBaseline{2'000'000};
+
 // Everything that is watched about one running pass. Lives as long as run_captured.
 class PassWatch {
  public:
-  PassWatch(RawPass& pass, Progress& progress, const std::vector<std::string>& user_args)
-      : pass_(pass), progress_(progress), user_args_(user_args) {}
+  PassWatch(RawPass& pass, Progress& progress, MeterRecorder& meters,
+            const std::vector<std::string>& user_args)
+      : pass_(pass), progress_(progress), meters_(meters), user_args_(user_args) {}
 
   os::CaptureEvents events() {
-    return {.started = [this](int pid) { pid_ = pid; },
+    return {.started = [this](int pid) { on_start(pid); },
             .tick = [this](Micros now) { on_tick(now); },
             .stderr_line = {},
             .stdout_data = [this](std::string_view, Micros now) { on_token(now); }};
   }
 
  private:
+  void on_start(int pid) {
+    pid_ = pid;
+    meters_.follow(pid);
+  }
+
   void on_tick(Micros now) {
     sample_cpu(now);
     progress_.tick(now);
@@ -65,6 +77,7 @@ class PassWatch {
 
   RawPass& pass_;
   Progress& progress_;
+  MeterRecorder& meters_;
   const std::vector<std::string>& user_args_;
   int pid_ = 0;
   bool token_seen_ = false;
@@ -197,12 +210,13 @@ struct FinishedPass {
 class PassRunner {
  public:
   PassRunner(const MeasureRequest& request, const Plan& plan, std::uint32_t run_id,
-             os::Interrupts& interrupts, Progress& progress)
+             os::Interrupts& interrupts, Progress& progress, MeterRecorder& meters)
       : request_(request),
         plan_(plan),
         run_id_(run_id),
         interrupts_(interrupts),
-        progress_(progress) {}
+        progress_(progress),
+        meters_(meters) {}
 
   Result<FinishedPass> run(int number) {
     Micros tries{};
@@ -249,13 +263,15 @@ class PassRunner {
       return std::unexpected(dropped.error());
     }
     pass.cached_fraction = cached_share(request_.model);
-    PassWatch watch(pass, progress_, request_.user_args);
+    PassWatch watch(pass, progress_, meters_, request_.user_args);
+    pass.began = meters_.now();
     Result<os::Capture> capture = os::run_captured(
         {.argv = pass.argv,
          .set_env = llama_cpp::set_environment(),
          .unset_env = llama_cpp::unset_environment()},
         {.max_output_bytes = kMostOutputBytes, .deadline = request_.timeout, .tick = kTick},
         watch.events(), interrupts_);
+    meters_.follow(0);
     if (!capture) return std::unexpected(capture.error());
     Result<> end = check_end(request_, *capture);
     take_over(pass, *std::move(capture));
@@ -276,8 +292,20 @@ class PassRunner {
   std::uint32_t run_id_;
   os::Interrupts& interrupts_;
   Progress& progress_;
+  MeterRecorder& meters_;
   bool says_rates_ = false;  // some pass of this run had rates
 };
+
+/// What the GPUs do with no engine running, to compare with; false: interrupted.
+bool watch_idle_gpus(const os::Interrupts& interrupts, const MeterRecorder& meters,
+                     Progress& progress) {
+  if (!meters.watches()) return !interrupts.caught();
+  progress.note(fmt::format("looking at the idle {} for {:.0f} s",
+                            meters.gpus().size() == 1 ? "GPU" : "GPUs", seconds(kIdleBaseline)));
+  constexpr Micros kStep{20'000};
+  while (meters.now() < kIdleBaseline && !interrupts.caught()) std::this_thread::sleep_for(kStep);
+  return !interrupts.caught();
+}
 
 std::string summary_of(const RawPass& pass) {
   const EngineLog log = read_engine_log(pass.log);
@@ -312,13 +340,17 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.tokens_asked = llama_cpp::kGenerate;
   run.prompt_note = plan->note;
 
+  MeterRecorder meters(request.meter_hz);
+  add_metered_gpus(run.machine, meters.gpus());
+  if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(interrupted_error());
   const auto run_id = static_cast<std::uint32_t>(std::random_device{}());
-  PassRunner runner(request, *plan, run_id, interrupts, progress);
+  PassRunner runner(request, *plan, run_id, interrupts, progress, meters);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
     Result<FinishedPass> finished = runner.run(number);
     if (!finished) return std::unexpected(finished.error());
     run.passes.push_back(std::move(finished->pass));
+    run.telemetry = number == request.passes ? meters.stop() : meters.so_far();
     const Result<> kept = sink(run, run.passes.size() - 1);
     if (!finished->end) return std::unexpected(finished->end.error());
     if (!kept) return std::unexpected(kept.error());

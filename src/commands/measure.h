@@ -8,10 +8,14 @@
 #include "os/signals.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace picchio {
+
+/// Looks at the GPUs in a second: an engine on a fast card decodes 128 tokens in half of one.
+inline constexpr double kMeterHz = 10;
 
 struct MeasureRequest {
   ModelFile model;
@@ -20,6 +24,7 @@ struct MeasureRequest {
   int passes = 3;
   Micros timeout{};
   bool drop_cache = false;
+  std::optional<double> meter_hz = kMeterHz;  // absent: --no-telemetry
 };
 
 /// Called with each finished pass (0-based); an error ends the run. --keep-logs writes here, so

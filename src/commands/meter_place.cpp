@@ -1,12 +1,20 @@
 #include "commands/meter_place.h"
 
+#include "base/text.h"
+#include "commands/terminal.h"
 #include "os/file.h"
+
+#include <fmt/format.h>
 
 namespace picchio {
 
 meters::Place meter_place() {
   meters::Place place;
   place.nvml_library = os::env("PICCHIO_NVML").value_or("");
+  if (!place.nvml_library.empty() && !os::exists(place.nvml_library)) {
+    print_stderr(fmt::format("picchio: PICCHIO_NVML names '{}', which is not there\n",
+                             plain(place.nvml_library)));
+  }
   return place;
 }
 

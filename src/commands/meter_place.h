@@ -1,11 +1,11 @@
-// Where the meters look on this machine.
+// Where the meters of this machine are looked for.
 #pragma once
 
 #include "meters/meter.h"
 
 namespace picchio {
 
-/// The real one, with the libnvidia-ml.so.1 that PICCHIO_NVML names, if any.
+/// The system, with the NVML library that the variable PICCHIO_NVML names in place of its own.
 [[nodiscard]] meters::Place meter_place();
 
 }  // namespace picchio

@@ -23,6 +23,12 @@ struct ProcessSample {
   std::vector<GpuProcessUse> use;
 };
 
+/// A driver of a GPU that is there does not work, and what would mend it.
+struct DriverTrouble {
+  std::string what;    // "the NVIDIA kernel driver is not loaded, but there is ..."
+  std::string remedy;  // "load it ('modprobe nvidia'), ..."
+};
+
 struct Telemetry {
   std::vector<MeteredGpu> gpus;
   std::vector<GpuSample> samples;  // ascending in time
@@ -32,6 +38,7 @@ struct Telemetry {
   /// is hz / 2^halvings.
   int halvings = 0;
   std::vector<std::string> news;  // meters that should be there and are not, and why
+  std::vector<DriverTrouble> troubles;  // those of the news that have a remedy
   std::string none_because;       // why there is nothing at all; empty: gpus is not empty
 };
 

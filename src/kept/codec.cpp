@@ -112,6 +112,9 @@ Result<RawPass> pass_from_json(std::string_view text) {
   Reader reader(*json);
   describe(reader, out);
   if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (out.began && std::abs(seconds(*out.began)) > kLongestPassSeconds) {
+    return fail(ErrorKind::malformed, "field 'began_us' is not a moment of a run");
+  }
   return out;
 }
 

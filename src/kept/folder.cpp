@@ -51,7 +51,7 @@ Result<> add_telemetry(const std::string& folder, const std::string& name, RawRu
   const std::string path = in_folder(folder, name);
   const Result<std::string> text = os::read_file(path, kMostTelemetryBytes);
   if (!text && text.error().kind == ErrorKind::not_found) {
-    run.telemetry.none_because = "not recorded with this run";
+    run.telemetry.none_because = "not recorded";
     return {};
   }
   if (!text) return std::unexpected(text.error());

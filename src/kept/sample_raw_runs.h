@@ -129,7 +129,7 @@ inline RawPass random_pass(Random& random) {
     out.process.workers.push_back({random.text(), random.text(), random.texts(), random.texts()});
   }
   out.prompt_prefix = random.text();
-  out.began = random.maybe(random.time());
+  out.began = random.maybe(Micros(static_cast<std::int64_t>(random.below(1'000'000'000))));
   return out;
 }
 

@@ -15,6 +15,10 @@ namespace {
 constexpr std::string_view kSchema = "picchio.telemetry.v1";
 constexpr double kLongestSeconds = 1e9;  // above it a double is no microsecond
 constexpr double kMiB = 1024.0 * 1024;
+// Beyond these no machine has a say; sums of what is within them fit 64 bits.
+constexpr std::int64_t kLongestMicros = 1'000'000'000'000'000;
+constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;
+constexpr std::size_t kMostGpus = 1024;
 
 // A meter that tells little would fill its lines with nulls: what is absent or false is left out.
 void prune(Json& json) {
@@ -40,17 +44,40 @@ void add_line(std::string& out, const T& row) {
   out += '\n';
 }
 
+bool sane(std::optional<std::int64_t> bytes) {
+  return !bytes || (*bytes >= 0 && *bytes <= kMostBytes);
+}
+
+bool sane(Micros at) { return at.count() >= -kLongestMicros && at.count() <= kLongestMicros; }
+
+bool sane(const GpuSample& sample) {
+  return sane(sample.at) && std::ranges::all_of(sample.readings, [](const GpuReading& reading) {
+           return sane(reading.memory_bytes);
+         });
+}
+
+bool sane(const ProcessSample& sample) {
+  return sane(sample.at) && std::ranges::all_of(sample.use, [](const GpuProcessUse& use) {
+           return sane(use.memory_bytes) && sane(use.evicted_bytes);
+         });
+}
+
 // A line about looks at GPUs has "gpus", one about processes "use".
 Result<> read_row(const Json& json, Telemetry& out) {
   Reader reader(json);
+  bool plausible = false;
   if (json.contains("use")) {
-    describe(reader, out.processes.emplace_back());
+    ProcessSample& sample = out.processes.emplace_back();
+    describe(reader, sample);
+    plausible = sane(sample);
   } else {
     GpuSample& sample = out.samples.emplace_back();
     describe(reader, sample);
     sample.readings.resize(out.gpus.size());
+    plausible = sane(sample);
   }
   if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (!plausible) return fail(ErrorKind::malformed, "it holds a time or a size that cannot be");
   return {};
 }
 
@@ -73,7 +100,7 @@ std::optional<Micros> moment(const Json& json, const char* key) {
 }
 
 std::optional<std::int64_t> bytes(std::optional<double> value, double unit) {
-  if (!value || *value < 0 || *value * unit > 9e18) return std::nullopt;
+  if (!value || *value < 0 || *value * unit > static_cast<double>(kMostBytes)) return std::nullopt;
   return std::llround(*value * unit);
 }
 
@@ -152,6 +179,9 @@ Result<Telemetry> telemetry_from_text(std::string_view text) {
       Reader reader(*json);
       describe(reader, out);
       if (reader.error()) return fail(ErrorKind::malformed, "line 1: {}", *reader.error());
+      if (out.gpus.size() > kMostGpus) {
+        return fail(ErrorKind::malformed, "line 1: {} GPUs", out.gpus.size());
+      }
       for (MeteredGpu& gpu : out.gpus) {
         std::erase_if(gpu.missing, [](const MissingFigure& m) { return m.reason.empty(); });
       }

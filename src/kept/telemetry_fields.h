@@ -90,12 +90,19 @@ void describe(A& archive, Ref<A, MeteredGpu> value) {
   archive("missing", value.missing);
 }
 
+template <class A>
+void describe(A& archive, Ref<A, DriverTrouble> value) {
+  archive("what", value.what);
+  archive("remedy", value.remedy);
+}
+
 /// All but the looks, which are lines of their own.
 template <class A>
 void describe(A& archive, Ref<A, Telemetry> value) {
   archive("hz", value.hz);
   archive("halvings", value.halvings);
   archive("news", value.news);
+  archive("troubles", value.troubles);
   archive("none_because", value.none_because);
   archive("gpus", value.gpus);
 }

@@ -26,7 +26,7 @@ class Dice {
   }
   std::optional<std::int64_t> whole() {
     if (coin()) return std::nullopt;
-    return static_cast<std::int64_t>(engine_());
+    return static_cast<std::int64_t>(engine_()) * 100'000;
   }
   std::string text() {
     const char* const texts[] = {"", "NVIDIA GeForce RTX 4090", "\"quoted\"\n", "\xff\xfe raw"};
@@ -44,6 +44,7 @@ Telemetry random_recording(unsigned seed) {
   out.halvings = dice.below(4);
   out.none_because = dice.text();
   for (int i = dice.below(3); i > 0; --i) out.news.push_back(dice.text());
+  if (dice.coin()) out.troubles.push_back({dice.text(), dice.text()});
   for (int i = dice.below(4); i > 0; --i) {
     MeteredGpu gpu;
     gpu.meter = dice.text();
@@ -98,6 +99,7 @@ TEST(Telemetry, EveryFieldComesBack) {
     ASSERT_TRUE(after) << after.error().message;
     EXPECT_EQ(telemetry_to_text(*after), text);
     EXPECT_EQ(after->gpus.size(), before.gpus.size());
+    EXPECT_EQ(after->troubles.size(), before.troubles.size());
     ASSERT_EQ(after->samples.size(), before.samples.size());
     ASSERT_EQ(after->processes.size(), before.processes.size());
     for (std::size_t i = 0; i < before.samples.size(); ++i) {
@@ -151,6 +153,12 @@ TEST(Telemetry, SpoiledTextsAreNamedWithTheReason) {
        "line 2: field 'gpus[0].busy_percent' is not a number"},
       {head + "\n{\"at_us\":2,\"gpus\":[]}\n{\"at_us\":1,\"gpus\":[]}\n",
        "its times do not ascend"},
+      {head + "\n{\"at_us\":9223372036854775807,\"gpus\":[]}\n",
+       "line 2: it holds a time or a size that cannot be"},
+      {head + "\n{\"at_us\":1,\"gpus\":[{\"memory_bytes\":-1}]}\n",
+       "line 2: it holds a time or a size that cannot be"},
+      {head + "\n{\"at_us\":1,\"use\":[{\"memory_bytes\":9223372036854775807}]}\n",
+       "line 2: it holds a time or a size that cannot be"},
       {R"({"schema":"picchio.telemetry.v1","gpus":7})"
        "\n",
        "line 1: field 'gpus' is not an array"},

@@ -40,6 +40,9 @@ MeterSet MeterSet::open(const Place& place, std::span<const Candidate> from) {
       set.add(*std::move(meter));
     } else if (meter.error().kind != ErrorKind::not_found) {
       set.news_.push_back(meter.error().message);
+      if (!meter.error().hint.empty()) {
+        set.troubles_.push_back({meter.error().message, meter.error().hint});
+      }
     }
   }
   return set;
@@ -136,6 +139,7 @@ void Sampler::run(StopSignal& signal) {
     const std::scoped_lock lock(mutex_);
     recorded_.gpus.assign(meters_.gpus().begin(), meters_.gpus().end());
     recorded_.news = meters_.news();
+    recorded_.troubles = meters_.troubles();
     recorded_.hz = options_.hz;
     if (recorded_.gpus.empty()) {
       recorded_.none_because =

@@ -28,6 +28,7 @@ class MeterSet {
   /// the first sample after it wakes.
   [[nodiscard]] std::span<const MeteredGpu> gpus() const { return gpus_; }
   [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
+  [[nodiscard]] const std::vector<DriverTrouble>& troubles() const { return troubles_; }
 
   [[nodiscard]] std::vector<GpuReading> sample();
   /// Of all meters; one that cannot tell processes apart says so in `reasons`, once.
@@ -49,6 +50,7 @@ class MeterSet {
   std::vector<MeteredGpu> gpus_;
   std::vector<Slot> slots_;
   std::vector<std::string> news_;
+  std::vector<DriverTrouble> troubles_;
 };
 
 struct SamplerOptions {

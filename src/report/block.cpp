@@ -129,16 +129,6 @@ std::string model_line(const Run& run) {
   return fit(fmt::format("model    {}", fmt::join(parts, ", ")), kWideColumns);
 }
 
-std::string os_line(const Run& run) {
-  const bool timing = std::ranges::any_of(run.passes, [](const Pass& pass) {
-    return pass.lanes.decode.has_value() || pass.lanes.prefill.has_value();
-  });
-  const bool engine = run.placement.shape != Shape::unknown;
-  std::string evidence =
-      engine ? (timing ? "engine+timing" : "engine") : (timing ? "timing" : "none");
-  return "os       gpu not sampled (no meter yet); evidence: " + evidence;
-}
-
 std::string cpu_line(const Run& run) {
   std::vector<double> cores;
   for (const Pass& pass : run.passes) {
@@ -194,18 +184,22 @@ namespace picchio {
 
 std::string block(const Run& run, const Verdict& verdict) {
   const EngineLog* log = report::first_log(run);
-  std::vector<std::string> lines = {report::model_line(run),
-                                    report::gpu_line(run.placement, log, run.raw.user_args)};
-  const auto append = [&lines](const std::vector<std::string>& more) {
+  const auto append = [](std::vector<std::string>& lines, const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   };
-  append(report::bytes_lines(run.placement));
-  lines.push_back(report::os_line(run));
-  lines.push_back(report::cpu_line(run));
-  lines.push_back(report::settings_line(log));
-  append(report::table_lines(run));
-  append(report::cold_pass_lines(run));
-  append(report::ending_lines(run, verdict, kBlockRows - lines.size() - 1));
+  std::vector<std::string> lines = {report::model_line(run),
+                                    report::gpu_line(run.placement, log, run.raw.user_args)};
+  append(lines, report::bytes_lines(run.placement));
+  std::vector<std::string> os = report::os_lines(run);
+  std::vector<std::string> rest = {report::cpu_line(run), report::settings_line(log)};
+  append(rest, report::table_lines(run));
+  append(rest, report::cold_pass_lines(run));
+  // VERDICT, WHY, FIX and the footer come before the second line about the meters.
+  constexpr std::size_t kEndingRows = 4;
+  if (lines.size() + os.size() + rest.size() + kEndingRows > kBlockRows) os.resize(1);
+  append(lines, os);
+  append(lines, rest);
+  append(lines, report::ending_lines(run, verdict, kBlockRows - lines.size() - 1));
   lines.push_back(report::footer_line(run));
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }

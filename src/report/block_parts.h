@@ -13,7 +13,7 @@ namespace picchio::report {
 [[nodiscard]] std::string gpu_line(const Placement& placement, const EngineLog* log,
                                    const std::vector<std::string>& args);
 [[nodiscard]] std::vector<std::string> bytes_lines(const Placement& placement);  // one or two
-[[nodiscard]] std::string os_line(const Run& run);
+[[nodiscard]] std::vector<std::string> os_lines(const Run& run);                 // one or two
 [[nodiscard]] std::string cpu_line(const Run& run);
 [[nodiscard]] std::string settings_line(const EngineLog* log);
 [[nodiscard]] std::vector<std::string> table_lines(const Run& run);

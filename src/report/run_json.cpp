@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "report/gpu_use.h"
 #include "report/json.h"
 #include "report/json_values.h"
 #include "report/names.h"
@@ -187,7 +188,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
                         {"wallclock", median_json(run.warm_wallclock)}};
   out["state"] = name_of(verdict.state);
   out["why"] = text_or_null(report::why_of(verdict));
-  out["telemetry"] = {{"off", "no meter yet"}};
+  out["telemetry"] = report::telemetry_json(run);
   out["exitCode"] = exit_code;
   out["evidenceDirectory"] = text_or_null(evidence_directory);
   out["sentence"] = verdict.sentence;

@@ -88,6 +88,7 @@ inline Run base_run() {
   run.raw.machine.ram_bytes = std::int64_t{504} << 30;
   run.raw.machine.gpus_known = true;
   run.context = 4096;
+  run.raw.telemetry.none_because = "no GPU meter on this machine";
   return run;
 }
 
@@ -96,7 +97,33 @@ inline void add_testimonies(Verdict& verdict, Word word) {
       {Witness::claim, Word::gpu, "the engine says 33/33 layers on GPU (line 512)"},
       {Witness::allocation, word, "4861 of 5407 MiB of weights, the rest is the input embedding"},
       {Witness::process, std::nullopt, "the engine's process could not be read"},
-      {Witness::gpu_meter, std::nullopt, "no meter yet"}};
+      {Witness::gpu_meter, std::nullopt, "no GPU meter on this machine"}};
+}
+
+/// A GPU in use as a meter saw it; figures of the established tool's published blocks.
+inline void add_gpu_use(Run& run, const std::string& name, double work, double gib, double watts,
+                        double joules_per_token) {
+  run.raw.telemetry.none_because.clear();
+  run.raw.telemetry.hz = 10;
+  MeteredGpu gpu;
+  gpu.meter = "nvml";
+  gpu.name = name;
+  gpu.index = static_cast<int>(run.gpu_use.size());
+  run.raw.telemetry.gpus.push_back(gpu);
+  GpuUse use;
+  use.gpu = gpu.index;
+  use.in_use = true;
+  use.idle_busy = 0;
+  use.idle_watts = 18;
+  use.idle_samples = 20;
+  use.memory_step = static_cast<std::int64_t>(gib * 1024 * 1024 * 1024);
+  use.work.busy_median = work;
+  use.work.watts = watts;
+  use.work.samples = 90;
+  use.decode = use.work;
+  use.decode.tokens = 381;
+  use.decode.joules = joules_per_token * 381;
+  run.gpu_use.push_back(use);
 }
 
 inline Sample healthy_cuda() {
@@ -152,6 +179,34 @@ inline Sample healthy_metal() {
   run.placement.devices[0].name = "MTL0";
   run.placement.devices[0].description = "Apple M5";
   out.verdict.sentence = "The GPU did the work. Quote the warm median decode: 21.1 tok/s.";
+  add_gpu_use(run, "Apple M5", 99, 6.01, 11.0, 0.52);
+  return out;
+}
+
+inline Sample lost_gpu() {
+  Sample out = healthy_cuda();
+  out.name = "lost_gpu";
+  add_gpu_use(out.run, "NVIDIA GeForce RTX 4090", 99, 6.01, 343, 4.61);
+  out.run.gpu_use[0].lost = "NVML says GPU is lost";
+  out.verdict.state = State::conflicting_evidence;
+  out.verdict.sentence = "The log says: all on CUDA0. The GPU meter says: the GPU vanished.";
+  return out;
+}
+
+inline Sample driver_mismatch() {
+  Sample out = healthy_cuda();
+  out.name = "driver_mismatch";
+  out.run.raw.telemetry.none_because =
+      "NVML does not start: the kernel runs driver 550.54.14, the library is of another version";
+  return out;
+}
+
+inline Sample throttled() {
+  Sample out = healthy_cuda();
+  out.name = "throttled";
+  add_gpu_use(out.run, "NVIDIA GeForce RTX 4090", 99, 6.01, 343, 4.61);
+  out.run.gpu_use[0].throttled_share = 0.6;
+  out.run.gpu_use[0].work.busy_median.reset();
   return out;
 }
 
@@ -326,13 +381,16 @@ inline Sample two_cards() {
   placement.layers_on_gpu = 78;
   placement.layers_total = 81;
   placement.weights_on_gpu_fraction = 40857.0 / 42369.0;
+  add_gpu_use(out.run, "NVIDIA GeForce RTX 3090", 54, 21.0, 262.5, 6.1);
+  add_gpu_use(out.run, "NVIDIA GeForce RTX 3090", 47, 20.6, 244.1, 5.9);
   return out;
 }
 
 inline std::vector<Sample> all() {
-  return {healthy_cuda(), healthy_metal(), partial(),   llvmpipe(), cpu_only(),
-          remote(),       conflict(),      no_timing(), one_pass(), abstaining(),
-          empty(),        unknown_cause(), two_cards()};
+  return {healthy_cuda(), healthy_metal(), partial(),         llvmpipe(),
+          cpu_only(),     remote(),        conflict(),        no_timing(),
+          one_pass(),     abstaining(),    empty(),           unknown_cause(),
+          two_cards(),    lost_gpu(),      driver_mismatch(), throttled()};
 }
 
 }  // namespace picchio::samples

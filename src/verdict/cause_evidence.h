@@ -82,6 +82,7 @@ std::optional<Cause> init_failed_cuda(const CauseEvidence&);
 std::optional<Cause> init_failed_rocm(const CauseEvidence&);
 std::optional<Cause> gpu_dropped(const CauseEvidence&);
 std::optional<Cause> cpu_runner(const CauseEvidence&);
+std::optional<Cause> driver_not_working(const CauseEvidence&);
 std::optional<Cause> no_device_passed_in(const CauseEvidence&);
 std::optional<Cause> no_device_found(const CauseEvidence&);
 std::optional<Cause> cpu_only_build(const CauseEvidence&);

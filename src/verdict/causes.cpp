@@ -44,6 +44,7 @@ constexpr CauseRow kRows[] = {
     {"cuda_init_failed", init_failed_cuda},
     {"rocm_init_failed", init_failed_rocm},
     {"wrong_device_igpu", gpu_dropped},
+    {"driver_not_working", driver_not_working},
     {"container_without_gpu", no_device_passed_in},
     {"no_device_found", no_device_found},
     {"cpu_only_build", cpu_only_build},

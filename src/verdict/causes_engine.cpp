@@ -272,6 +272,14 @@ std::optional<Cause> cpu_runner(const CauseEvidence& e) {
                "install the engine with its GPU runners");
 }
 
+/// Its own meter could not be started, with a reason and a remedy.
+std::optional<Cause> driver_not_working(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || e.run == nullptr || e.hardware_listed()) return std::nullopt;
+  const std::vector<DriverTrouble>& troubles = e.run->raw.telemetry.troubles;
+  if (troubles.empty()) return std::nullopt;
+  return cause("driver_not_working", troubles.front().what, troubles.front().remedy);
+}
+
 std::optional<Cause> no_device_passed_in(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::no_devices_found);
   // Where the machine is known, its own row says more.

@@ -230,6 +230,24 @@ std::vector<Case> engine_cases() {
        plus(cpu_log(), Kind::no_devices_found, "ggml_vulkan: No devices found.")},
       {"vulkan sees nothing, a card is there", "no_device_found",
        plus(cpu_log(), Kind::no_devices_found, "ggml_vulkan: No devices found."), true},
+      {"the driver's own meter does not start",
+       "driver_not_working",
+       cpu_log(),
+       true,
+       {},
+       {},
+       [](MeasuredRun& r) {
+         r.raw.telemetry.troubles = {{"the NVIDIA kernel driver is not loaded", "modprobe nvidia"}};
+       }},
+      {"a broken driver beside a card at work",
+       "none",
+       full_cuda(),
+       true,
+       {},
+       {},
+       [](MeasuredRun& r) {
+         r.raw.telemetry.troubles = {{"the NVIDIA kernel driver is not loaded", "modprobe nvidia"}};
+       }},
       {"cpu build", "cpu_only_build",
        plus(cpu_log(), Kind::not_compiled_for_gpu, "not compiled with GPU")},
       {"only CPU backends loaded", "cpu_only_build",

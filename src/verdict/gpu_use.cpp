@@ -15,6 +15,9 @@ constexpr Micros kTail{300'000};
 // of 100 ms: shorter than this in all, a phase has no energy of its own.
 constexpr double kShortestForEnergy = 1;
 
+// Of a run that somebody kept: more is a slip in its file.
+constexpr Micros kLongestPass = std::chrono::hours(24 * 365);
+
 struct Spans {
   std::vector<TimeSpan> passes;
   std::vector<TimeSpan> prefill;
@@ -35,7 +38,7 @@ Windows windows_by_the_end(const RawPass& raw, const EngineTimings& timings) {
 }
 
 void add_pass(Spans& spans, const RawPass& raw, const Pass& pass) {
-  if (!raw.began) return;
+  if (!raw.began || raw.wall < Micros{} || raw.wall > kLongestPass) return;
   const Micros began = *raw.began;
   spans.passes.push_back({began, began + raw.wall});
   Windows windows = windows_of(raw, pass.timings);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "verdict/account.h"
 #include "verdict/causes.h"
+#include "verdict/gpu_meter.h"
 #include "verdict/witnesses.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,12 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kGpuBytesPerSecond = 12e12;
 // Two sockets of twelve DDR5-6400 channels read 1.2 TB/s, Xeon Max 1.6 TB/s.
 constexpr double kHostBytesPerSecond = 2e12;
+// At fewer looks than this the slowing was a moment, not the run.
+constexpr double kOftenThrottled = 0.25;
+// Of a GPU's time in decode.
+constexpr double kMostOfTheTime = 0.5;
+// A driver parks a few MiB of anybody's.
+constexpr std::int64_t kEvictedMatters = 64LL * 1024 * 1024;
 // Below this a model can live in a cache, and caches know no such limits.
 constexpr std::int64_t kBeyondCaches = 1024LL * 1024 * 1024;
 
@@ -209,6 +216,48 @@ std::optional<Finding> cpu_burns(const Hearing& h) {
                   h.of(Witness::cpu_meter).sentence)};
 }
 
+/// What the operating system saw of the claimed device speaks against the bytes: it stood idle, or
+/// somebody else had it.
+std::optional<Finding> meter_contradicts(const Hearing& h) {
+  if (!bytes_on_hardware(h) || !h.says(Witness::gpu_meter, Word::cpu)) return std::nullopt;
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("The log says: {}. The GPU meter says: {}.", h.of(Witness::allocation).sentence,
+                  h.of(Witness::gpu_meter).sentence)};
+}
+
+std::optional<Finding> gpu_vanished(const Hearing& h) {
+  if (!bytes_on_hardware(h) || lost_gpu(h.run) == nullptr) return std::nullopt;
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("The log says: {}. The GPU meter says: {}.", h.of(Witness::allocation).sentence,
+                  h.of(Witness::gpu_meter).sentence)};
+}
+
+/// The bytes say CPU, and yet the driver counted most of a GPU's time for the engine's processes.
+std::optional<Finding> gpu_worked_after_all(const Hearing& h) {
+  if (!ran_on_cpu(h)) return std::nullopt;
+  const MeterFinding meter = read_gpu_meter(h.run);
+  if (meter.word != Word::gpu || !meter.attributed) return std::nullopt;
+  // A draft model or a projector on the card has its share of a run whose main model is on the
+  // host.
+  const bool others = std::ranges::any_of(h.run.gpu_use, [](const GpuUse& use) {
+    return use.decode.tree_share && *use.decode.tree_share < kMostOfTheTime;
+  });
+  if (others) return std::nullopt;
+  return Finding{State::conflicting_evidence,
+                 fmt::format("The bytes say CPU. The GPU meter says: {}.", meter.sentence)};
+}
+
+/// No line tells, but the GPU stood idle while every thread worked.
+std::optional<Finding> meter_convicts(const Hearing& h) {
+  if (h.run.placement.shape != Shape::unknown || !h.measured || failed_load(h)) return std::nullopt;
+  if (asks_a_remote(h) || !h.says(Witness::gpu_meter, Word::cpu)) return std::nullopt;
+  if (!h.says(Witness::cpu_meter, Word::cpu)) return std::nullopt;
+  return Finding{State::silent_cpu_fallback,
+                 "The log does not tell, but the GPU stood idle while every CPU thread worked."};
+}
+
 std::optional<Finding> clocks_disagree(const Hearing& h) {
   if (h.run.placement.shape != Shape::gpu) return std::nullopt;
   const std::optional<ClockGap> gap = clock_gap(h.run);
@@ -310,6 +359,22 @@ std::optional<Finding> cut_before_cache(const Hearing& h) {
                  "The weights are on the GPU, but the log ends before the KV cache."};
 }
 
+/// What kept the GPU below what it can do, as a sentence; empty: nothing that was seen.
+std::string held_back(const Run& run) {
+  for (const GpuUse& use : run.gpu_use) {
+    if (!use.in_use) continue;
+    if (use.throttled_share >= kOftenThrottled) {
+      return fmt::format(" Heat or its board slowed the GPU at {:.0f}% of the looks.",
+                         100 * use.throttled_share);
+    }
+    if (use.tree_evicted.value_or(0) > kEvictedMatters) {
+      return fmt::format(" {} did not fit its memory and went out to the host's.",
+                         format_bytes(*use.tree_evicted));
+    }
+  }
+  return {};
+}
+
 std::optional<Finding> healthy(const Hearing& h) {
   if (h.run.placement.shape != Shape::gpu) return std::nullopt;
   if (!h.says(Witness::allocation, Word::gpu) || !h.says(Witness::device, Word::gpu)) {
@@ -325,6 +390,7 @@ std::optional<Finding> healthy(const Hearing& h) {
   if (cause && cause->id == "vram_overcommit") {
     sentence = "The GPU did the work, with its memory overbooked. Expect it to swap.";
   }
+  sentence += held_back(h.run);
   return Finding{State::healthy, sentence};
 }
 
@@ -337,12 +403,15 @@ constexpr JudgeRule kRules[] = {
     {"remote-cpu", remote_cpu},
     {"software-device", software_device},
     {"cpu-too-fast", host_too_fast},
+    {"gpu-worked-after-all", gpu_worked_after_all},
     {"cpu-only-machine", cpu_only_machine},
     {"gpu-stood-by", gpu_stood_by},
     {"cpu-inventory-unknown", cpu_without_inventory},
     {"gpu-not-in-machine", gpu_that_is_not_there},
     {"process-without-gpu", no_driver_open},
     {"cpu-burns", cpu_burns},
+    {"gpu-vanished", gpu_vanished},
+    {"meter-contradicts", meter_contradicts},
     {"clocks-disagree", clocks_disagree},
     {"gpu-too-fast", gpu_too_fast},
     {"kv-on-host", cache_on_host},
@@ -350,6 +419,7 @@ constexpr JudgeRule kRules[] = {
     {"work-bounces", work_bounces},
     {"remote-unseen", remote_unseen},
     {"load-failed", load_failed},
+    {"meter-convicts", meter_convicts},
     {"no-rates", no_rates},
     {"device-unnamed", device_unnamed},
     {"cut-before-cache", cut_before_cache},

@@ -1,7 +1,9 @@
 #include "verdict/lanes.h"
 
+#include "base/text.h"
 #include "verdict/account.h"
 #include "verdict/drivers.h"
+#include "verdict/gpu_meter.h"
 #include "verdict/gpu_use.h"
 #include "verdict/median.h"
 
@@ -21,6 +23,26 @@ constexpr double kOffSiblings = 10;
 constexpr double kClocksApart = 0.15;
 // Placements of two passes of one run.
 constexpr double kShareApart = 0.01;
+
+/// The engine's own clock, "0.05.126.769 I ..." (minutes, seconds, milliseconds, microseconds since
+/// its start), of line `number` of its log.
+std::optional<Micros> log_stamp(std::string_view log, int number) {
+  for (int i = 1; i < number; ++i) {
+    const std::size_t end = log.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    log.remove_prefix(end + 1);
+  }
+  const auto fields = split(log.substr(0, log.find_first_of(" \n")), '.');
+  if (fields.size() != 4) return std::nullopt;
+  std::int64_t micros = 0;
+  constexpr std::int64_t kUnits[] = {1, 60, 1000, 1000};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto value = parse_int(fields[i]);
+    if (!value || *value < 0 || *value > 1'000'000) return std::nullopt;
+    micros = micros * kUnits[i] + *value;
+  }
+  return Micros(micros);
+}
 
 /// The reader has settled the printed rate against its time and count; it is the finer figure.
 std::optional<double> rate_of(std::optional<std::int64_t> count, std::optional<double> ms,
@@ -252,6 +274,10 @@ Windows windows_of(const RawPass& raw, const EngineTimings& timings) {
              timings.eval_ms) {
     out.decode_end = raw.line_stamps[static_cast<std::size_t>(timings.line) - 1];
     out.decode_begin = *out.decode_end - micros_of(*timings.eval_ms);
+  } else if (timings.line > 0 && raw.line_stamps.empty() && timings.eval_ms) {
+    // A run kept without stamps of ours.
+    out.decode_end = log_stamp(raw.log, timings.line);
+    if (out.decode_end) out.decode_begin = *out.decode_end - micros_of(*timings.eval_ms);
   }
   if (out.decode_begin && timings.prompt_ms) {
     out.prefill_begin = *out.decode_begin - micros_of(*timings.prompt_ms);
@@ -302,6 +328,7 @@ Run assemble(RawRun raw, std::vector<EngineLog> logs) {
   const ModelFile* model = run.raw.model ? &*run.raw.model : nullptr;
   run.gpu_use = gpu_use_of(run.raw, run.passes);
   run.placement = placement_of(run.passes.front().log, model);
+  mark_gpus_in_use(run);
   run.disagreement = disagreement_of(run.passes, run.placement, model);
   if (const Load* load = main_load(run.passes.front().log)) run.context = load->n_ctx;
   if (run.context && *run.context < run.raw.context_asked) {

@@ -23,7 +23,7 @@ struct Windows {
 
 /// The clock of the arriving text is trusted when it came in enough pieces: a pipe that hands over
 /// everything at once has one arrival. Else the stamp of the timing line, printed right after the
-/// last token, and the engine's own milliseconds.
+/// last token, and the engine's own milliseconds; where no stamps were recorded, the engine's.
 [[nodiscard]] Windows windows_of(const RawPass& raw, const EngineTimings& timings);
 
 /// From the first to the last piece of text; zero where the arrival times mean nothing for `tokens`

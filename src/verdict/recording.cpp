@@ -15,6 +15,9 @@ constexpr double kCountersApart = 2;
 // Power readings farther apart than this leave a hole that nothing tells about.
 constexpr Micros kWidestGap{3'000'000};
 
+// More than any machine has; what is added up stays below it.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
+
 struct Point {
   Micros at{};
   double value = 0;
@@ -181,7 +184,7 @@ std::optional<std::int64_t> most_bytes(const Telemetry& telemetry, std::size_t g
     std::optional<std::int64_t> sum;
     for (const GpuProcessUse& use : sample.use) {
       if (use.device != static_cast<int>(gpu) || !(use.*bytes)) continue;
-      sum = sum.value_or(0) + *(use.*bytes);
+      sum = std::min(sum.value_or(0) + *(use.*bytes), kMostBytes);
     }
     if (sum) most = std::max(most.value_or(0), *sum);
   }
@@ -199,7 +202,7 @@ Stretch stretch_of(const Telemetry& telemetry, std::size_t gpu, std::span<const 
   Stretch out;
   std::vector<double> busy;
   std::vector<double> watts;
-  std::vector<double> memory;
+  std::vector<std::int64_t> memory;
   for (const GpuSample& sample : telemetry.samples) {
     const GpuReading* reading = reading_at(sample, gpu);
     if (reading == nullptr || !within(sample.at, spans)) continue;
@@ -214,18 +217,20 @@ Stretch stretch_of(const Telemetry& telemetry, std::size_t gpu, std::span<const 
     ++out.samples;
     if (reading->busy_percent) busy.push_back(*reading->busy_percent);
     if (reading->power_watts) watts.push_back(*reading->power_watts);
-    if (reading->memory_bytes) memory.push_back(static_cast<double>(*reading->memory_bytes));
+    if (reading->memory_bytes) memory.push_back(*reading->memory_bytes);
     if (!reading->throttling) continue;
     if (reading->throttling->thermal || reading->throttling->hardware) ++out.throttled;
     if (reading->throttling->power_cap) ++out.power_capped;
   }
   if (!busy.empty()) out.busy_peak = std::ranges::max(busy);
-  if (!memory.empty()) out.memory_peak = static_cast<std::int64_t>(std::ranges::max(memory));
+  if (!memory.empty()) {
+    out.memory_peak = std::ranges::max(memory);
+    const auto middle = memory.begin() + static_cast<std::ptrdiff_t>(memory.size() / 2);
+    std::ranges::nth_element(memory, middle);
+    out.memory_median = *middle;
+  }
   out.busy_median = median_of(std::move(busy));
   out.watts_median = median_of(std::move(watts));
-  if (const auto median = median_of(std::move(memory))) {
-    out.memory_median = static_cast<std::int64_t>(*median);
-  }
   return out;
 }
 

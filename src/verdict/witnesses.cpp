@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "verdict/account.h"
 #include "verdict/drivers.h"
+#include "verdict/gpu_meter.h"
 #include "verdict/lanes.h"
 #include "verdict/schedule.h"
 
@@ -312,8 +313,9 @@ Testimony process_testimony(const Run& run) {
   return out;
 }
 
-Testimony gpu_meter_testimony(const Run&) {
-  return {Witness::gpu_meter, std::nullopt, "no meter yet"};
+Testimony gpu_meter_testimony(const Run& run) {
+  const MeterFinding finding = read_gpu_meter(run);
+  return {Witness::gpu_meter, finding.word, finding.sentence};
 }
 
 Testimony cpu_meter_testimony(const Run& run) {

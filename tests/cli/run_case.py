@@ -356,9 +356,9 @@ def main():
     options = parser.parse_args()
     variables = {"PICCHIO": os.path.abspath(options.picchio), "RIG": options.rig and os.path.abspath(options.rig),
                  "CORPUS": options.corpus, "FAKES": str(HERE.parent / "fakes"), "CLI": str(HERE),
-                 "SOURCE": str(SOURCE), "PYTHON": sys.executable,
-                 "FAKE_NVML": os.path.join(os.path.dirname(os.path.abspath(options.picchio)),
-                                           "tests/fakes/nvml/550/libnvidia-ml.so.1")}
+                 "SOURCE": str(SOURCE), "PYTHON": sys.executable}
+    built = Path(variables["PICCHIO"]).parent
+    variables["NVML"] = str(built / "tests/fakes/nvml/550/libnvidia-ml.so.1")
     try:
         cases = parse(options.file)
         wanted = [options.case] if options.case else list(cases)

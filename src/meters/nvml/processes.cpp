@@ -106,18 +106,20 @@ ProcessList list_processes(const Functions& functions, abi::Device device) {
   using Part = std::tuple<int, unsigned, unsigned>;
   std::map<Part, std::optional<std::int64_t>> parts;
   ProcessList out;
-  bool any = false;
   for (Functions::List* const list : lists) {
     const RawList raw = read_list(list, device);
     if (raw.code == abi::kGpuIsLost || raw.code == abi::kResetRequired) return {raw.code, {}};
-    if (raw.code != abi::kSuccess && out.code == abi::kSuccess) out.code = raw.code;
-    any = any || raw.code == abi::kSuccess;
+    // A driver without that server has no such clients.
+    const bool matters = list != functions.mps_processes;
+    if (matters && raw.code != abi::kSuccess && out.code == abi::kSuccess) out.code = raw.code;
     for (const Entry& entry : raw.entries) {
       auto& bytes = parts[{entry.pid, entry.gpu_instance, entry.compute_instance}];
       bytes = std::max(bytes, known_bytes(entry.bytes));  // absent is the least
     }
   }
-  if (!any) return out;
+  // Vulkan can stand in the list of drawing processes alone: with one of the two lists missing, an
+  // empty answer is none.
+  if (parts.empty()) return out;
   out.code = abi::kSuccess;
   for (const auto& [part, bytes] : parts) {
     if (out.rows.empty() || out.rows.back().pid != std::get<0>(part)) {

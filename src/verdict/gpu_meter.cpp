@@ -1,0 +1,468 @@
+#include "verdict/gpu_meter.h"
+
+#include "base/text.h"
+#include "verdict/recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace picchio {
+namespace {
+
+// Fewer looks than this are an anecdote; also the established tool's count.
+constexpr int kEnoughLooks = 6;
+// A flat line without any reading of memory has to be longer: two seconds at ten looks a second.
+constexpr int kManyLooks = 20;
+// A desktop that draws was seen at up to 50 percent on a laptop, mostly below 10; above this what
+// the engine adds can no longer be told from what was there.
+constexpr double kBusyBefore = 25;
+// Full offloads were at 65 to 99 percent, a CPU run at 0 to 8 with single peaks of 53.
+constexpr double kAtWork = 50;
+// A meter's noise around its idle value.
+constexpr double kFlatAboveIdle = 15;
+// Of the bytes that should be there: a context alone takes a tenth of a small model, and what else
+// starts at that moment is smaller than the model.
+constexpr double kModelStep = 0.5;
+// Without a known size: a CUDA context is 300 to 450 MiB, so more than that is a model.
+constexpr std::int64_t kStepOfUnknown = 1024LL * 1024 * 1024;
+// Below this the log's own bytes are within what a driver's bookkeeping moves.
+constexpr std::int64_t kTooLittleToSee = 128LL * 1024 * 1024;
+// Of the device's time. One backend's share of a run whose layers are half on the host is above
+// this, single operations of a CPU run are below.
+constexpr double kTreeWorks = 0.25;
+constexpr double kTreeIdle = 0.02;
+// Watts: six recorded windows of a laptop drew 0 to 1.1 idle or drawing and 8.7 to 13.4 computing,
+// cards 8 to 18 idle and 110 and more computing.
+constexpr double kDrawTimes = 3;
+constexpr double kDrawMore = 4;
+
+std::string gib(std::int64_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
+}
+
+std::string percent(double value) { return fmt::format("{:.0f}%", value); }
+
+/// Of several devices the one that worked hardest: a flat line has to be flat everywhere.
+std::optional<double> most(const MeteredWork& work,
+                           std::optional<double> (*figure)(const GpuUse&)) {
+  std::optional<double> out;
+  for (const GpuUse* use : work.gpus) {
+    const std::optional<double> value = figure(*use);
+    if (value && (!out || *value > *out)) out = value;
+  }
+  return out;
+}
+
+const GpuPhase& told_phase(const GpuUse& use) {
+  // Decode is where a run spends its time; a short one has too few looks of its own.
+  return use.decode.samples >= kEnoughLooks ? use.decode : use.work;
+}
+
+std::optional<double> busy(const MeteredWork& work) {
+  return most(work, [](const GpuUse& use) { return told_phase(use).busy_median; });
+}
+
+std::optional<double> prefill_busy(const MeteredWork& work) {
+  return most(work, [](const GpuUse& use) {
+    return use.prefill.samples >= kEnoughLooks ? use.prefill.busy_median : std::nullopt;
+  });
+}
+
+std::optional<double> idle_busy(const MeteredWork& work) {
+  return most(work, [](const GpuUse& use) { return use.idle_busy; });
+}
+
+std::optional<double> share(const MeteredWork& work) {
+  return most(work, [](const GpuUse& use) {
+    return use.decode.tree_share ? use.decode.tree_share : use.work.tree_share;
+  });
+}
+
+int looks(const MeteredWork& work) {
+  int out = 0;
+  for (const GpuUse* use : work.gpus) out = std::max(out, use->work.samples);
+  return out;
+}
+
+/// Over all devices; absent where one of them does not tell.
+std::optional<std::int64_t> sum(const MeteredWork& work,
+                                std::optional<std::int64_t> GpuUse::* bytes) {
+  std::int64_t out = 0;
+  for (const GpuUse* use : work.gpus) {
+    if (!(use->*bytes)) return std::nullopt;
+    out += *(use->*bytes);
+  }
+  return out;
+}
+
+bool model_sized(const MeteredWork& work, std::optional<std::int64_t> bytes) {
+  if (!bytes) return false;
+  if (!work.expected) return *bytes >= kStepOfUnknown;
+  return static_cast<double>(*bytes) >= kModelStep * static_cast<double>(*work.expected);
+}
+
+/// Some device drew clearly more at work than idle, and only its own power is in the figure.
+bool draws_more(const MeteredWork& work) {
+  return std::ranges::any_of(work.gpus, [&](const GpuUse* use) {
+    const std::optional<double> watts = told_phase(*use).watts;
+    if (!watts || !use->idle_watts || work.about(*use).power_is_package) return false;
+    return *watts >= *use->idle_watts * kDrawTimes && *watts >= *use->idle_watts + kDrawMore;
+  });
+}
+
+bool idle_before(const MeteredWork& work) {
+  const std::optional<double> idle = idle_busy(work);
+  return idle && *idle <= kBusyBefore;
+}
+
+bool upper_bound_only(const MeteredWork& work) {
+  return std::ranges::all_of(
+      work.gpus, [&](const GpuUse* use) { return work.about(*use).busy_is_upper_bound; });
+}
+
+std::string busy_text(const MeteredWork& work) {
+  const std::optional<double> now = busy(work);
+  if (!now) return "utilisation not told";
+  const std::optional<double> idle = idle_busy(work);
+  return idle ? fmt::format("busy {}, idle {} before", percent(*now), percent(*idle))
+              : fmt::format("busy {}", percent(*now));
+}
+
+std::string memory_text(const MeteredWork& work) {
+  const auto step = sum(work, &GpuUse::memory_step);
+  if (!step) return "memory not told";
+  const double value = static_cast<double>(*step) / (1024.0 * 1024 * 1024);
+  return fmt::format("memory {:+.1f} GiB", value);
+}
+
+// The rules, in the order of the table below.
+
+std::optional<MeterFinding> nothing_recorded(const MeteredWork& work) {
+  const Telemetry& telemetry = work.run.raw.telemetry;
+  if (!work.run.gpu_use.empty()) return std::nullopt;
+  if (!telemetry.gpus.empty()) {
+    return MeterFinding{.sentence = "recorded, but no pass tells when it ran"};
+  }
+  return MeterFinding{.sentence = telemetry.none_because.empty() ? "no GPU meter was asked"
+                                                                 : telemetry.none_because};
+}
+
+std::optional<MeterFinding> not_this_device(const MeteredWork& work) {
+  if (work.unmetered.empty()) return std::nullopt;
+  return MeterFinding{.sentence = fmt::format("no meter here knows {}", plain(work.unmetered))};
+}
+
+std::optional<MeterFinding> gpu_vanished(const MeteredWork& work) {
+  const GpuUse* use = lost_gpu(work.run);
+  if (use == nullptr) return std::nullopt;
+  return MeterFinding{.sentence = fmt::format("the GPU vanished while the engine ran: {}",
+                                              fit(plain(use->lost), 60))};
+}
+
+std::optional<MeterFinding> powered_down(const MeteredWork& work) {
+  const bool all = std::ranges::all_of(work.gpus, [](const GpuUse* use) { return use->asleep; });
+  if (!all) return std::nullopt;
+  return MeterFinding{.word = Word::cpu, .sentence = "the GPU was powered down all the while"};
+}
+
+std::optional<MeterFinding> too_few_looks(const MeteredWork& work) {
+  if (looks(work) >= kEnoughLooks) return std::nullopt;
+  return MeterFinding{.sentence =
+                          fmt::format("only {} looks fell into prefill and decode", looks(work))};
+}
+
+std::optional<MeterFinding> own_time(const MeteredWork& work) {
+  const std::optional<double> own = share(work);
+  if (!own || *own < kTreeWorks) return std::nullopt;
+  return MeterFinding{.word = Word::gpu,
+                      .attributed = true,
+                      .sentence = fmt::format("the engine's processes had {} of the GPU's time; {}",
+                                              percent(100 * *own), memory_text(work))};
+}
+
+/// A driver that lists no process although the memory grew with the engine's start lists wrongly.
+std::optional<MeterFinding> nothing_of_ours(const MeteredWork& work) {
+  const auto memory = sum(work, &GpuUse::tree_memory);
+  const std::optional<double> own = share(work);
+  if (!memory || *memory > 0 || own.value_or(0) > kTreeIdle) return std::nullopt;
+  if (idle_before(work) && model_sized(work, sum(work, &GpuUse::memory_step))) return std::nullopt;
+  const double now = busy(work).value_or(0);
+  return MeterFinding{
+      .word = Word::cpu,
+      .attributed = true,
+      .sentence =
+          now >= kAtWork
+              ? fmt::format("busy {}, but not with the engine: its processes have nothing "
+                            "on the GPU",
+                            percent(now))
+              : fmt::format("the engine's processes have nothing on the GPU; {}", busy_text(work))};
+}
+
+std::optional<MeterFinding> own_memory(const MeteredWork& work) {
+  const auto memory = sum(work, &GpuUse::tree_memory);
+  const std::optional<double> now = busy(work);
+  if (!model_sized(work, memory) || share(work)) return std::nullopt;
+  if (!now || *now < kAtWork || !idle_before(work) || upper_bound_only(work)) return std::nullopt;
+  return MeterFinding{.word = Word::gpu,
+                      .attributed = true,
+                      .sentence = fmt::format("the engine's processes hold {} of it; {}",
+                                              gib(*memory), busy_text(work))};
+}
+
+std::optional<MeterFinding> some_of_ours(const MeteredWork& work) {
+  const std::optional<double> own = share(work);
+  if (!own || *own <= kTreeIdle) return std::nullopt;
+  return MeterFinding{
+      .sentence = fmt::format("the engine's processes had {} of the GPU's time: too little to say "
+                              "that it did the work",
+                              percent(100 * *own))};
+}
+
+std::optional<MeterFinding> busy_before(const MeteredWork& work) {
+  if (idle_before(work) || draws_more(work)) return std::nullopt;
+  const std::optional<double> idle = idle_busy(work);
+  if (!idle && !busy(work)) return std::nullopt;  // nothing about utilisation: memory may tell
+  return MeterFinding{.sentence = idle
+                                      ? fmt::format("the GPU was {} busy before the run, and it is "
+                                                    "not told with what",
+                                                    percent(*idle))
+                                      : "no look at the idle GPU before the run"};
+}
+
+std::optional<MeterFinding> at_work(const MeteredWork& work) {
+  const std::optional<double> now = busy(work);
+  if (!now || *now < kAtWork || upper_bound_only(work)) return std::nullopt;
+  // Our own processes are known to have none of it.
+  if (share(work) || sum(work, &GpuUse::tree_memory) == 0) return std::nullopt;
+  return MeterFinding{.word = Word::gpu,
+                      .sentence = fmt::format("{}; {}", busy_text(work), memory_text(work))};
+}
+
+std::optional<MeterFinding> others_at_work(const MeteredWork& work) {
+  const std::optional<double> now = busy(work);
+  const std::optional<double> own = share(work);
+  if (!now || *now < kAtWork || !own) return std::nullopt;
+  return MeterFinding{.sentence = fmt::format("busy {}, of which the engine's processes had {}",
+                                              percent(*now), percent(100 * *own))};
+}
+
+/// Big batches of a prompt go to the card even of a run that keeps every layer on the host.
+std::optional<MeterFinding> prefill_alone(const MeteredWork& work) {
+  const std::optional<double> prompt = prefill_busy(work);
+  const std::optional<double> now = busy(work);
+  const double idle = idle_busy(work).value_or(0);
+  if (!prompt || !now || *now >= idle + kFlatAboveIdle || *prompt < idle + kFlatAboveIdle) {
+    return std::nullopt;
+  }
+  if (model_sized(work, sum(work, &GpuUse::memory_step)) || draws_more(work)) return std::nullopt;
+  return MeterFinding{.word = Word::cpu,
+                      .sentence = fmt::format("busy {} in decode, though {} in prefill: prompt "
+                                              "batches alone went to it",
+                                              percent(*now), percent(*prompt))};
+}
+
+std::optional<MeterFinding> memory_vetoes(const MeteredWork& work) {
+  const auto step = sum(work, &GpuUse::memory_step);
+  const auto own = sum(work, &GpuUse::tree_memory);
+  if (!model_sized(work, step) && !model_sized(work, own)) return std::nullopt;
+  return MeterFinding{.sentence = fmt::format("{}, yet {}: short kernels slip between looks",
+                                              busy_text(work), memory_text(work))};
+}
+
+std::optional<MeterFinding> power_vetoes(const MeteredWork& work) {
+  if (!draws_more(work)) return std::nullopt;
+  return MeterFinding{
+      .sentence = fmt::format("{}, yet it drew several times its idle power", busy_text(work))};
+}
+
+std::optional<MeterFinding> flat(const MeteredWork& work) {
+  const std::optional<double> now = busy(work);
+  if (!now || *now >= idle_busy(work).value_or(0) + kFlatAboveIdle) return std::nullopt;
+  if (work.expected && *work.expected < kTooLittleToSee) {
+    return MeterFinding{.sentence =
+                            fmt::format("{}: too little lies on it to be seen", busy_text(work))};
+  }
+  const auto step = sum(work, &GpuUse::memory_step);
+  if (!step && looks(work) < kManyLooks) return std::nullopt;
+  return MeterFinding{.word = Word::cpu,
+                      .sentence = fmt::format("flat: {}; {}", busy_text(work), memory_text(work))};
+}
+
+std::optional<MeterFinding> in_between(const MeteredWork& work) {
+  return MeterFinding{.sentence = fmt::format("{}; {}: neither idle nor at work", busy_text(work),
+                                              memory_text(work))};
+}
+
+constexpr MeterRule kRules[] = {
+    {"nothing-recorded", nothing_recorded},
+    {"not-this-device", not_this_device},
+    {"gpu-vanished", gpu_vanished},
+    {"powered-down", powered_down},
+    {"too-few-looks", too_few_looks},
+    {"own-time", own_time},
+    {"nothing-of-ours", nothing_of_ours},
+    {"own-memory", own_memory},
+    {"some-of-ours", some_of_ours},
+    {"busy-before", busy_before},
+    {"at-work", at_work},
+    {"others-at-work", others_at_work},
+    {"prefill-alone", prefill_alone},
+    {"memory-vetoes", memory_vetoes},
+    {"power-vetoes", power_vetoes},
+    {"flat", flat},
+    {"in-between", in_between},
+};
+
+// Which metered GPU is which device of the engine's.
+
+std::string_view vendor_of_backend(std::string_view device) {
+  struct Row {
+    std::string_view backend;
+    std::string_view vendor;
+  };
+  // Vulkan and OpenCL drive any vendor's.
+  constexpr Row kRows[] = {{"CUDA", "nvidia"}, {"ROCm", "amd"},   {"HIP", "amd"},
+                           {"SYCL", "intel"},  {"MTL", "apple"},  {"Metal", "apple"},
+                           {"MUSA", "other"},  {"CANN", "other"}, {"HTP", "other"}};
+  for (const Row& row : kRows) {
+    if (device.starts_with(row.backend)) return row.vendor;
+  }
+  return {};
+}
+
+std::string_view vendor_of_words(std::string_view text) {
+  const std::string words = lower(text);
+  struct Row {
+    std::string_view word;
+    std::string_view vendor;
+  };
+  constexpr Row kRows[] = {{"nvidia", "nvidia"}, {"geforce", "nvidia"}, {"tesla", "nvidia"},
+                           {"quadro", "nvidia"}, {"amd", "amd"},        {"radeon", "amd"},
+                           {"instinct", "amd"},  {"intel", "intel"},    {"apple", "apple"}};
+  for (const Row& row : kRows) {
+    if (words.contains(row.word)) return row.vendor;
+  }
+  return {};
+}
+
+std::string_view vendor_of(const MeteredGpu& gpu) {
+  struct Row {
+    std::string_view meter;
+    std::string_view vendor;
+  };
+  constexpr Row kRows[] = {{"nvml", "nvidia"},
+                           {"jetson", "nvidia"},
+                           {"amdgpu", "amd"},
+                           {"intel", "intel"},
+                           {"apple", "apple"}};
+  for (const Row& row : kRows) {
+    if (gpu.meter == row.meter) return row.vendor;
+  }
+  return vendor_of_words(gpu.name);
+}
+
+/// Every word of one name stands in the other: "NVIDIA GeForce RTX 4090" and "GeForce RTX 4090".
+bool same_name(std::string_view a, std::string_view b) {
+  const std::string left = lower(a);
+  const std::string right = lower(b);
+  auto all_in = [](std::string_view some, std::string_view other) {
+    const auto words = split_blanks(other);
+    return std::ranges::all_of(split_blanks(some), [&](std::string_view word) {
+      return std::ranges::find(words, word) != words.end();
+    });
+  };
+  return !left.empty() && !right.empty() && (all_in(left, right) || all_in(right, left));
+}
+
+/// Indices of the GPUs that `device` can be; several where nothing tells equal ones apart.
+std::vector<std::size_t> metered_as(const DeviceAccount& device, const Telemetry& telemetry) {
+  std::vector<std::size_t> of_vendor;
+  std::vector<std::size_t> of_name;
+  std::string_view vendor = vendor_of_backend(device.name);
+  if (vendor.empty()) vendor = vendor_of_words(device.description);
+  for (std::size_t i = 0; i < telemetry.gpus.size(); ++i) {
+    const std::string_view other = vendor_of(telemetry.gpus[i]);
+    if (!vendor.empty() && !other.empty() && vendor != other) continue;
+    of_vendor.push_back(i);
+    if (same_name(device.description, telemetry.gpus[i].name)) of_name.push_back(i);
+  }
+  return of_name.empty() ? of_vendor : of_name;
+}
+
+bool holds_weights(const DeviceAccount& device) {
+  return device.kind == DeviceKind::hardware_gpu && device.weights_bytes.value_or(0) > 0;
+}
+
+MeteredWork work_of(const Run& run) {
+  MeteredWork out{run, {}, {}, std::nullopt};
+  std::int64_t expected = 0;
+  for (const DeviceAccount& device : run.placement.devices) {
+    if (!holds_weights(device)) continue;
+    expected += *device.weights_bytes;
+    if (!run.gpu_use.empty() && metered_as(device, run.raw.telemetry).empty()) {
+      out.unmetered = device.name;
+    }
+  }
+  if (expected == 0) {
+    // Nothing of it lies there by the log: what a full offload would have brought.
+    for (const DeviceAccount& device : run.placement.devices) {
+      expected += device.weights_bytes.value_or(0);
+    }
+  }
+  if (expected == 0 && run.raw.model) expected = run.raw.model->tensor_bytes;
+  if (expected > 0) out.expected = expected;
+  for (const GpuUse& use : run.gpu_use) {
+    if (use.in_use) out.gpus.push_back(&use);
+  }
+  if (out.gpus.empty()) {
+    for (const GpuUse& use : run.gpu_use) out.gpus.push_back(&use);
+  }
+  return out;
+}
+
+}  // namespace
+
+const MeteredGpu& MeteredWork::about(const GpuUse& use) const {
+  return run.raw.telemetry.gpus[static_cast<std::size_t>(use.gpu)];
+}
+
+std::span<const MeterRule> meter_rules() { return kRules; }
+
+MeterFinding read_gpu_meter(const Run& run) {
+  const MeteredWork work = work_of(run);
+  for (const MeterRule& rule : kRules) {
+    std::optional<MeterFinding> finding = rule.find(work);
+    if (!finding) continue;
+    finding->rule = rule.name;
+    return *std::move(finding);
+  }
+  return {};
+}
+
+void mark_gpus_in_use(Run& run) {
+  std::vector<std::size_t> named;
+  for (const DeviceAccount& device : run.placement.devices) {
+    if (!holds_weights(device)) continue;
+    const std::vector<std::size_t> found = metered_as(device, run.raw.telemetry);
+    named.insert(named.end(), found.begin(), found.end());
+  }
+  // Of equal cards the driver may tell which ones the engine's processes have something on.
+  const auto ours = [&](std::size_t i) {
+    return i < run.gpu_use.size() && run.gpu_use[i].tree_memory.value_or(0) > 0;
+  };
+  const bool told = std::ranges::any_of(named, ours);
+  for (const std::size_t i : named) {
+    if (i < run.gpu_use.size()) run.gpu_use[i].in_use = !told || ours(i);
+  }
+}
+
+const GpuUse* lost_gpu(const Run& run) {
+  for (const GpuUse& use : run.gpu_use) {
+    if (use.in_use && !use.lost.empty()) return &use;
+  }
+  return nullptr;
+}
+
+}  // namespace picchio
