@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept"},
     "main.cpp": {"base", "commands", "evidence"},
 }
-SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")
+SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|termios\.h|ifaddrs\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")
 
 bad = 0
 root = pathlib.Path(__file__).resolve().parent.parent / "src"

@@ -32,6 +32,7 @@ ExitCode explain_log(const Arguments& arguments);
 ExitCode id(const Arguments& arguments);
 ExitCode meters_command(const Arguments& arguments);
 ExitCode replay(const Arguments& arguments);
+ExitCode watch(const Arguments& arguments);
 ExitCode selftest(const Arguments& arguments);
 ExitCode print_version();
 

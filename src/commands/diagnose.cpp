@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/engine_probe.h"
+#include "commands/keep_folder.h"
 #include "commands/measure.h"
 #include "commands/open_model.h"
 #include "commands/options.h"
@@ -68,19 +69,6 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
   app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
   app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");
-}
-
-// A keep folder that cannot be written is told before anything is measured.
-Result<> prepare_keep_folder(const std::string& folder) {
-  if (folder.empty()) return {};
-  if (const Result<> made = os::make_dirs(folder); !made) return made;
-  const auto names = os::list_dir(folder);
-  if (!names) return std::unexpected(names.error());
-  if (!names->empty()) {
-    return with_hint(fail(ErrorKind::unsupported, "folder '{}' is not empty", plain(folder)),
-                     "each kept run wants a folder of its own");
-  }
-  return {};
 }
 
 ExitCode report_failure(const Error& error) {

@@ -17,6 +17,7 @@ constexpr std::array kCommands = {
     Command{"id", "say what is inside a model file, whatever its label claims", id},
     Command{"meters", "list what this machine's GPU meters can measure", meters_command},
     Command{"replay", "judge a run kept by --keep-logs again", replay},
+    Command{"watch", "put the GPU meters beside a process that runs already", watch},
 };
 
 // A word that is no file and looks like a mistyped command is not a model.

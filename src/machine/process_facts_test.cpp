@@ -133,7 +133,7 @@ TEST(Loopback, Endpoints) {
   };
   for (const Case& c : {Case{"127.0.0.1:50052", true, false}, Case{"localhost:50052", true, true},
                         Case{"[::1]:50052", false, true}, Case{"127.1.2.3:50052", true, false}}) {
-    const LoopbackEndpoint endpoint = parse_loopback(c.text).value_or(LoopbackEndpoint());
+    const LocalEndpoint endpoint = parse_loopback(c.text).value_or(LocalEndpoint());
     EXPECT_EQ(std::tuple(endpoint.ipv4, endpoint.ipv6, endpoint.port),
               std::tuple(c.ipv4, c.ipv6, 50052))
         << c.text;
@@ -260,7 +260,7 @@ TEST(LocalWorkersLive, SocketsOfARealKernelAreFound) {
   const auto worker = find_local_worker("/", "localhost:" + port);
   ::close(fd);
   const auto inodes = listener_inodes(
-      tcp.value_or(""), parse_loopback("127.0.0.1:" + port).value_or(LoopbackEndpoint()));
+      tcp.value_or(""), parse_loopback("127.0.0.1:" + port).value_or(LocalEndpoint()));
   ASSERT_EQ(inodes.size(), 1U);
   EXPECT_NE(std::ranges::find(open, "socket:[" + inodes[0] + "]"), open.end());
   EXPECT_FALSE(worker);  // this test has no ggml

@@ -95,14 +95,6 @@ std::vector<GpuProcessUse> MeterSet::process_use(std::span<const int> pids,
   return out;
 }
 
-bool halve_when_full(std::vector<GpuSample>& samples, std::size_t most) {
-  if (samples.size() <= most) return false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < samples.size(); i += 2) samples[kept++] = std::move(samples[i]);
-  samples.resize(kept);
-  return true;
-}
-
 Sampler::Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
                  Clock::time_point began)
     : meters_(std::move(meters)),
@@ -131,8 +123,9 @@ void Sampler::look(bool at_processes) {
     sample.readings[i].given_up.clear();
   }
   recorded_.samples.push_back(std::move(sample));
-  if (asked && recorded_.processes.size() < options_.most) {
+  if (asked) {
     recorded_.processes.push_back(std::move(processes));
+    halve_when_full(recorded_.processes, options_.most);
   }
   for (std::string& reason : reasons) {
     const bool told = std::ranges::find(recorded_.news, reason) != recorded_.news.end();
@@ -170,6 +163,26 @@ void Sampler::run(StopSignal& signal) {
 Telemetry Sampler::so_far() const {
   const std::scoped_lock lock(mutex_);
   return recorded_;
+}
+
+Telemetry Sampler::recent(Micros span) const {
+  const std::scoped_lock lock(mutex_);
+  Telemetry out;
+  out.gpus = recorded_.gpus;
+  out.hz = recorded_.hz;
+  out.halvings = recorded_.halvings;
+  out.news = recorded_.news;
+  out.none_because = recorded_.none_because;
+  const auto copy_end = [span](const auto& from, auto& to) {
+    if (from.empty()) return;
+    const Micros begin = from.back().at - span;
+    const auto first =
+        std::ranges::lower_bound(from, begin, {}, [](const auto& s) { return s.at; });
+    to.assign(first, from.end());
+  };
+  copy_end(recorded_.samples, out.samples);
+  copy_end(recorded_.processes, out.processes);
+  return out;
 }
 
 Telemetry Sampler::stop() {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace picchio::meters {
@@ -55,7 +56,7 @@ class MeterSet {
 struct SamplerOptions {
   double hz = 10;             // whole-device figures
   double process_hz = 2;      // figures of processes: walks through /proc cost more
-  std::size_t most = 20'000;  // samples kept; when full, every second one goes
+  std::size_t most = 20'000;  // samples kept of each kind; when full, every second one goes
 };
 
 /// Reads in a thread of its own from start() to stop(); a driver that blocks blocks only that.
@@ -74,6 +75,10 @@ class Sampler {
   /// The recording so far; may be called from any thread while the sampler runs.
   [[nodiscard]] Telemetry so_far() const;
 
+  /// The same without what lies further back than `span`: copying all of it costs milliseconds
+  /// after an hour.
+  [[nodiscard]] Telemetry recent(Micros span) const;
+
   /// Ends the thread and hands out all of it.
   [[nodiscard]] Telemetry stop();
 
@@ -91,6 +96,16 @@ class Sampler {
 };
 
 /// Pure: drops every second element of `samples` when there are more than `most`; true when it did.
-bool halve_when_full(std::vector<GpuSample>& samples, std::size_t most);
+template <class Sample>
+bool halve_when_full(std::vector<Sample>& samples, std::size_t most) {
+  if (samples.size() <= most) return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.size(); i += 2, ++kept) {
+    // Moved onto itself the first one would be emptied.
+    if (kept != i) samples[kept] = std::move(samples[i]);
+  }
+  samples.resize(kept);
+  return true;
+}
 
 }  // namespace picchio::meters

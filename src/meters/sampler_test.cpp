@@ -140,6 +140,29 @@ TEST(Sampler, MemoryIsBoundedByHalvingTheRate) {
   EXPECT_EQ(samples.back().at, Micros(10));
 }
 
+TEST(Sampler, HalvingLeavesTheFirstSampleWhole) {
+  std::vector<GpuSample> samples;
+  for (int i = 0; i < 4; ++i) samples.push_back({Micros(i), std::vector<GpuReading>(2)});
+  EXPECT_TRUE(halve_when_full(samples, 3));
+  for (const GpuSample& sample : samples) EXPECT_EQ(sample.readings.size(), 2U);
+}
+
+TEST(Sampler, TheRecentPartIsTheEndOfAll) {
+  const Candidate from[] = {{"first", first}};
+  Sampler sampler(MeterSet::open({}, from), {.hz = 1000, .process_hz = 1000},
+                  [] { return std::vector<int>{1}; });
+  while (sampler.so_far().samples.size() < 20) std::this_thread::yield();
+  const Telemetry recent = sampler.recent(std::chrono::milliseconds(5));
+  const Telemetry all = sampler.stop();
+  EXPECT_EQ(recent.gpus.size(), all.gpus.size());
+  EXPECT_EQ(recent.hz, all.hz);
+  ASSERT_FALSE(recent.samples.empty());
+  ASSERT_FALSE(recent.processes.empty());
+  EXPECT_LT(recent.samples.size(), all.samples.size());
+  EXPECT_LE(recent.samples.back().at - recent.samples.front().at, std::chrono::milliseconds(5));
+  EXPECT_TRUE(sampler.recent(std::chrono::hours(1)).samples.front().at == all.samples.front().at);
+}
+
 TEST(Sampler, LongRecordingsHoldNoMoreThanTheBound) {
   const Candidate from[] = {{"first", first}};
   Sampler sampler(MeterSet::open({}, from), {.hz = 2000, .process_hz = 1, .most = 8}, {});

@@ -126,6 +126,7 @@ def missing_requirement(name, variables):
         "schema": lambda: None if find_schema(detail) else f"docs/schema/{detail} is not here",
         "tool": lambda: None if shutil.which(detail) else f"the program '{detail}' is not installed",
         "linux": lambda: None if sys.platform == "linux" else "not Linux",
+        "root": lambda: "not running as root" if os.geteuid() != 0 else None,
         "not-root": lambda: "running as root, whom no permission stops" if os.geteuid() == 0 else None,
     }
     if kind not in reasons:
