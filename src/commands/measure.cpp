@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "commands/meter_recorder.h"
+#include "commands/ram_speed.h"
 #include "engines/llama_cpp/failure.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
@@ -333,6 +334,9 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.protocol = llama_cpp::kProtocol;
   run.engine = request.engine.program;
   run.machine = read_machine();
+  if (!learn_ram_speed(run.machine, interrupts, progress)) {
+    return std::unexpected(interrupted_error());
+  }
   run.model = request.model;
   run.user_args = request.user_args;
   run.environment = placement_environment();
@@ -340,7 +344,7 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.tokens_asked = llama_cpp::kGenerate;
   run.prompt_note = plan->note;
 
-  MeterRecorder meters(request.meter_hz);
+  MeterRecorder meters(request.meter_hz, interrupts);
   add_metered_gpus(run.machine, meters.gpus());
   if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(interrupted_error());
   const auto run_id = static_cast<std::uint32_t>(std::random_device{}());

@@ -8,8 +8,10 @@
 
 namespace picchio {
 
-meters::Place meter_place() {
+meters::Place meter_place(const os::Interrupts* interrupts) {
   meters::Place place;
+  place.interrupts = interrupts;
+  place.apple_libraries = os::env("PICCHIO_APPLE_LIBRARIES").value_or("");
   place.nvml_library = os::env("PICCHIO_NVML").value_or("");
   if (!place.nvml_library.empty() && !os::exists(place.nvml_library)) {
     print_stderr(fmt::format("picchio: PICCHIO_NVML names '{}', which is not there\n",

@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "evidence/telemetry.h"
 #include "meters/sampler.h"
+#include "os/signals.h"
 
 #include <atomic>
 #include <chrono>
@@ -16,8 +17,8 @@ namespace picchio {
 class MeterRecorder {
  public:
   /// Opens every meter of the machine and begins to look `hz` times a second; absent: looks at
-  /// nothing, and the recording says that --no-telemetry was given.
-  explicit MeterRecorder(std::optional<double> hz);
+  /// nothing, and the recording says that --no-telemetry was given. `interrupts` outlives this.
+  MeterRecorder(std::optional<double> hz, const os::Interrupts& interrupts);
 
   /// False: there is nothing to wait an idle baseline for.
   [[nodiscard]] bool watches() const { return !gpus_.empty(); }

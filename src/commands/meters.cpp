@@ -7,6 +7,7 @@
 #include "commands/terminal.h"
 #include "machine/inventory.h"
 #include "meters/sampler.h"
+#include "os/signals.h"
 
 #include <chrono>
 #include <thread>
@@ -41,7 +42,11 @@ ExitCode meters_command(const Arguments& arguments) {
   app.add_flag("--json", json, "JSON on stdout, the text on stderr");
   app.footer(examples({"picchio meters", "picchio meters --json"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
-  const Telemetry told = look_twice(meters::MeterSet::open(meter_place()));
+  // Without it, a meter that would run a program is left out.
+  const Result<os::Interrupts> interrupts = os::Interrupts::install();
+  const Telemetry told =
+      look_twice(meters::MeterSet::open(meter_place(interrupts ? &*interrupts : nullptr)));
+  if (interrupts && interrupts->caught()) return ExitCode::interrupted;
   const Machine machine = read_machine();
   const std::string human = meters_text(told, machine);
   if (!json) return print_product(human, ExitCode::ok);

@@ -66,6 +66,10 @@ ExitCode run_command_line(std::vector<std::string> words) {
     arguments.words.erase(arguments.words.begin());
     return selftest(arguments);
   }
+  if (first == "--list-meters") {  // as other tools name the question
+    arguments.words.erase(arguments.words.begin());
+    return meters_command(arguments);
+  }
   if (const Command* command = find_command(first)) {
     arguments.words.erase(arguments.words.begin());
     return command->run(arguments);

@@ -48,6 +48,7 @@ struct MeteredGpu {
   std::string driver;   // "550.54.14" or the kernel driver's name; empty: not told
   /// Its own; of an APU with what it may map of the system's; absent: not told.
   std::optional<std::int64_t> memory_bytes;
+  std::optional<int> cores;                   // as its maker counts them; absent: not told
   bool unified_memory = false;                // weights land in the system's memory
   std::optional<double> busy_window_seconds;  // how far busy_percent looks back at most
   bool asleep = false;               // when the meter was opened: it was not woken to be asked

@@ -30,6 +30,10 @@ struct Machine {
   /// /sys).
   bool gpus_known = false;
   std::string gpus_unknown_reason;
+  /// What all cores together read from memory, measured with a plain sum: the memory itself may do
+  /// better, never worse.
+  std::optional<double> ram_bytes_per_second;
+  std::optional<std::int64_t> last_level_cache_bytes;  // of all sockets and clusters together
 };
 
 /// A GPU that an engine could have used, or null.

@@ -8,6 +8,7 @@
 #include "evidence/machine.h"
 #include "evidence/model_file.h"
 #include "evidence/placement.h"
+#include "evidence/roofline.h"
 #include "evidence/telemetry.h"
 
 #include <cstdint>
@@ -138,6 +139,7 @@ struct Run {
   std::string disagreement;     // passes whose placements differ; empty: they agree
   std::optional<std::int64_t> context;  // what the engine really used
   std::vector<std::string> notes;       // things a reader must know, one sentence each
+  std::optional<Roofline> roofline;     // absent: no decode rate, or no header that tells the bytes
 };
 
 }  // namespace picchio

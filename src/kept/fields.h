@@ -36,6 +36,8 @@ void describe(A& archive, Ref<A, Machine> value) {
   archive("gpus", value.gpus);
   archive("gpus_known", value.gpus_known);
   archive("gpus_unknown_reason", value.gpus_unknown_reason);
+  archive("ram_bytes_per_second", value.ram_bytes_per_second);
+  archive("last_level_cache_bytes", value.last_level_cache_bytes);
 }
 
 template <class A>

@@ -102,10 +102,10 @@ void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
 }
 
 void expect_same(const Machine& a, const Machine& b) {
-  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason] = a;
-  EXPECT_EQ(
-      std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason),
-      std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known, b.gpus_unknown_reason));
+  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason, ram_speed, cache] = a;
+  EXPECT_EQ(std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason, ram_speed, cache),
+            std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known,
+                     b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
   expect_same(gpus, b.gpus);
 }
 
@@ -332,7 +332,10 @@ TEST(Codec, NoTextCrashesIt) {
   int answers = 0;
   for (const std::string& text : {header, meta}) {
     for (std::size_t i = 0; i < text.size(); i += 1 + text.size() / 50) {
-      EXPECT_LE(read_all(text.substr(0, i)), 1);
+      // Without its line end alone a text is still whole.
+      if (i + 2 < text.size()) {
+        EXPECT_LE(read_all(text.substr(0, i)), 1);
+      }
       for (const char c : {'\0', '"', '[', '{', '9', '-', '\xff', 'n'}) {
         std::string changed = text;
         changed[i] = c;

@@ -2,6 +2,7 @@
 #include "machine/cpu_name.h"
 #include "machine/gpus.h"
 #include "machine/inventory.h"
+#include "machine/processor.h"
 #include "os/file.h"
 
 namespace picchio {
@@ -33,6 +34,7 @@ Machine read_machine(const std::string& root) {
   machine.chip = cpu_name(cpuinfo, text_of(proc + "device-tree/model"));
   machine.logical_cores = logical_cores(cpuinfo);
   machine.ram_bytes = ram_bytes(text_of(proc + "meminfo"));
+  machine.last_level_cache_bytes = read_processor(root).last_level_cache_bytes;
   const std::string type = text_of(proc + "sys/kernel/ostype");
   const std::string release = text_of(proc + "sys/kernel/osrelease");
   machine.os = trim(std::string(trim(type)) + " " + std::string(trim(release)));

@@ -1,5 +1,6 @@
 // Untested: written without such a machine.
 #include "machine/inventory.h"
+#include "machine/processor.h"
 #include "os/sysctl_macos.h"
 
 namespace picchio {
@@ -8,6 +9,7 @@ Machine read_machine(const std::string& /*root*/) {
   Machine machine;
   machine.chip = os::sysctl_text("machdep.cpu.brand_string").value_or("");
   machine.ram_bytes = os::sysctl_number("hw.memsize");
+  machine.last_level_cache_bytes = read_processor().last_level_cache_bytes;
   if (const auto cores = os::sysctl_number("hw.logicalcpu")) {
     machine.logical_cores = static_cast<int>(*cores);
   }

@@ -16,7 +16,10 @@ namespace picchio::meters {
 class MadeUpGpus : public MadeUpTree {
  public:
   [[nodiscard]] Place place() const {
-    return {.root = root(), .nvml_library = {}, .now = [now = now_] { return *now; }};
+    return {.root = root(),
+            .nvml_library = {},
+            .now = [now = now_] { return *now; },
+            .apple_libraries = root() + "/no-libraries"};
   }
   void pass(Micros time) const { *now_ += time; }
 

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "evidence/gpu_reading.h"
 #include "os/clock.h"
+#include "os/signals.h"
 
 #include <functional>
 #include <memory>
@@ -21,6 +22,11 @@ struct Place {
   std::string root = "/";    // where proc/ and sys/ are
   std::string nvml_library;  // path of a libnvidia-ml.so.1 to load; empty: the system's
   std::function<Micros()> now = os::monotonic_now;  // for what is a counter's change over time
+  /// A folder with Apple's libraries by their own names; empty: the system's, so none but on a Mac.
+  std::string apple_libraries = {};
+  std::string ioreg_program = "/usr/sbin/ioreg";  // run where those cannot be had
+  /// Stops a program that a meter runs; outlives the meter. Null: none is run.
+  const os::Interrupts* interrupts = nullptr;
 };
 
 /// Opened by a probe, then used by one thread at a time. A call may block for as long as a driver

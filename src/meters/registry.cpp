@@ -1,4 +1,5 @@
 #include "meters/amdgpu/meter.h"
+#include "meters/apple/apple.h"
 #include "meters/drm/meter.h"
 #include "meters/intel/meter.h"
 #include "meters/jetson/meter.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr Candidate kMeters[] = {
     {"nvml", nvml::probe},     {"amdgpu", amdgpu::probe}, {"intel", intel::probe},
-    {"jetson", jetson::probe}, {"drm", drm::probe},
+    {"jetson", jetson::probe}, {"apple", apple::probe},   {"drm", drm::probe},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "report/explain.h"
 
 #include "base/text.h"
+#include "report/gpu_use.h"
 #include "report/layout.h"
 #include "report/names.h"
 
@@ -48,6 +49,13 @@ std::string explain(const Run& run, const Verdict& verdict) {
   add_section(out, "rule that fired",
               fmt::format("{}: {}", rule.empty() ? "none" : rule, name_of(verdict.state)));
   add_section(out, "account of bytes", plain(run.placement.reason));
+  const std::vector<std::string> gpus = report::gpu_use_lines(run);
+  if (!gpus.empty()) out += "GPU meters\n";
+  for (const std::string& line : gpus) {
+    for (const std::string& row : report::wrap(line, kColumns - 2, 4)) {
+      out += (line.starts_with(' ') && !row.starts_with(' ') ? "    " : "  ") + row + "\n";
+    }
+  }
   add_section(out, "why", report::why_of(verdict));
   add_section(out, "fix", report::fix_of(verdict));
   const std::vector<std::string> remarks = report::remarks_of(run, "");

@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace picchio::report {
@@ -78,7 +80,75 @@ Json gpu_json(const Telemetry& telemetry, const GpuUse& use) {
           {"missing", missing}};
 }
 
+std::string phase_text(std::string_view name, const GpuPhase& phase, std::string_view token) {
+  std::vector<std::string> parts;
+  if (phase.busy_median) {
+    parts.push_back(fmt::format("busy {:.0f}%", *phase.busy_median));
+    if (phase.busy_peak) parts.push_back(fmt::format("peak {:.0f}%", *phase.busy_peak));
+  }
+  if (phase.tree_share) {
+    parts.push_back(fmt::format("the engine's share {:.0f}%", 100 * *phase.tree_share));
+  }
+  if (phase.watts) parts.push_back(fmt::format("{:.1f} W", *phase.watts));
+  if (const auto joules = phase.joules_per_token()) {
+    parts.push_back(fmt::format("{:.3f} J per {} token by {}", *joules, token,
+                                phase.joules_from_counter ? "the counter" : "power readings"));
+  }
+  if (parts.empty()) return {};
+  return fmt::format("{}: {}; {} looks", name, fmt::join(parts, ", "), phase.samples);
+}
+
+std::string memory_text(const GpuUse& use) {
+  std::vector<std::string> parts;
+  if (use.memory_step) {
+    const bool more = *use.memory_step >= 0;
+    parts.push_back(fmt::format("{}{} since the idle look", more ? "+" : "-",
+                                format_bytes(more ? *use.memory_step : -*use.memory_step)));
+  }
+  if (use.tree_memory) {
+    parts.push_back("the engine's processes held " + format_bytes(*use.tree_memory));
+  }
+  if (use.tree_evicted.value_or(0) > 0) {
+    parts.push_back(format_bytes(*use.tree_evicted) + " of it pushed out");
+  }
+  return parts.empty() ? std::string() : fmt::format("memory: {}", fmt::join(parts, ", "));
+}
+
 }  // namespace
+
+std::vector<std::string> gpu_use_lines(const Run& run) {
+  std::vector<std::string> out;
+  for (const GpuUse& use : run.gpu_use) {
+    const MeteredGpu& gpu = run.raw.telemetry.gpus[static_cast<std::size_t>(use.gpu)];
+    out.push_back(fmt::format("{} {} ({}){}", use.gpu,
+                              fit(plain(gpu.name.empty() ? "unnamed GPU" : gpu.name), 40),
+                              plain(gpu.meter), use.in_use ? ", in use" : ""));
+    std::vector<std::string> rows;
+    if (use.idle_busy || use.idle_watts) {
+      std::vector<std::string> parts;
+      if (use.idle_busy) parts.push_back(fmt::format("busy {:.0f}%", *use.idle_busy));
+      if (use.idle_watts) parts.push_back(fmt::format("{:.1f} W", *use.idle_watts));
+      rows.push_back(fmt::format("idle: {}; {} looks", fmt::join(parts, ", "), use.idle_samples));
+    }
+    rows.push_back(phase_text("prefill", use.prefill, "prompt"));
+    rows.push_back(phase_text("decode", use.decode, "generated"));
+    rows.push_back(memory_text(use));
+    if (use.throttled_share > 0) {
+      rows.push_back(fmt::format("slowed by heat or its board at {:.0f}% of the looks",
+                                 100 * use.throttled_share));
+    }
+    if (use.power_capped_share > 0) {
+      rows.push_back(
+          fmt::format("at its power limit at {:.0f}% of the looks", 100 * use.power_capped_share));
+    }
+    if (!use.lost.empty()) rows.push_back("lost: " + plain(use.lost));
+    if (use.asleep) rows.emplace_back("powered down all the while");
+    for (const std::string& row : rows) {
+      if (!row.empty()) out.push_back("  " + row);
+    }
+  }
+  return out;
+}
 
 std::vector<const GpuUse*> shown_gpus(const Run& run) {
   std::vector<const GpuUse*> out;

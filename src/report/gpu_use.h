@@ -36,6 +36,9 @@ struct CombinedUse {
 };
 [[nodiscard]] CombinedUse combined(const std::vector<const GpuUse*>& shown);
 
+/// A line for each GPU that was recorded and for each phase of it that has figures.
+[[nodiscard]] std::vector<std::string> gpu_use_lines(const Run& run);
+
 [[nodiscard]] Json telemetry_json(const Run& run);
 
 }  // namespace picchio::report

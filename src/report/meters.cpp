@@ -185,6 +185,7 @@ Json gpu_json(const MeteredGpu& gpu, const GpuReading& reading) {
           {"address", text_or_null(gpu.address)},
           {"meter", gpu.meter},
           {"driver", text_or_null(gpu.driver)},
+          {"cores", value_or_null(gpu.cores)},
           {"total_bytes", value_or_null(gpu.memory_bytes)},
           {"unified_memory", gpu.unified_memory},
           {"power_is_package", gpu.power_is_package},

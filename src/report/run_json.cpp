@@ -36,7 +36,9 @@ Json machine_json(const Machine& machine) {
           {"logical_cores", value_or_null(machine.logical_cores)},
           {"gpus", gpus},
           {"gpus_known", machine.gpus_known},
-          {"gpus_unknown_reason", text_or_null(machine.gpus_unknown_reason)}};
+          {"gpus_unknown_reason", text_or_null(machine.gpus_unknown_reason)},
+          {"ram_bytes_per_second", value_or_null(machine.ram_bytes_per_second)},
+          {"last_level_cache_bytes", value_or_null(machine.last_level_cache_bytes)}};
 }
 
 Json tensor_types_json(const std::optional<ModelFile>& model) {
@@ -160,6 +162,33 @@ Json placement_json(const Run& run) {
           {"devices", report::accounts_json(placement)}};
 }
 
+Json roofline_json(const std::optional<Roofline>& roofline) {
+  if (!roofline) return nullptr;
+  Json devices = Json::array();
+  for (const RooflineDevice& device : roofline->devices) {
+    devices.push_back({{"name", device.device},
+                       {"label", device.label},
+                       {"bytes_per_token", value_or_null(device.bytes_per_token)},
+                       {"peak_bytes_per_second", value_or_null(device.peak_bytes_per_second)},
+                       {"peak_from", text_or_null(device.peak_from)},
+                       {"peak_is_upper_bound", device.peak_is_upper_bound},
+                       {"own_memory", value_or_null(device.own_memory)}});
+  }
+  return {{"tokens_per_second", roofline->tokens_per_second},
+          {"weight_bytes_per_token", roofline->weight_bytes},
+          {"cache_bytes_per_token", value_or_null(roofline->cache_bytes)},
+          {"mean_depth", value_or_null(roofline->depth)},
+          {"bytes_per_second", roofline->bytes_per_second()},
+          {"bytes_uncertain", text_or_null(roofline->bytes_uncertain)},
+          {"devices", devices},
+          {"device_limit_tokens_per_second", value_or_null(roofline->device_limit)},
+          {"limit_is_upper_bound", roofline->limit_is_upper_bound},
+          {"share_of_device_limit", value_or_null(roofline->share())},
+          {"device_untested", text_or_null(roofline->device_untested)},
+          {"host_limit_tokens_per_second", value_or_null(roofline->host_limit)},
+          {"host_untested", text_or_null(roofline->host_untested)}};
+}
+
 Json engine_program_json(const EngineProgram& engine) {
   return {{"name", text_or_null(engine.name)},
           {"path", text_or_null(engine.path)},
@@ -196,6 +225,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
   out["cause"] = report::verdict_cause_json(verdict);
   out["fix"] = text_or_null(report::fix_of(verdict));
   out["placement"] = placement_json(run);
+  out["roofline"] = roofline_json(run.roofline);
   out["testimonies"] = report::testimonies_json(verdict);
   out["warm"] = {{"prefill", lane_json(run.warm_prefill)},
                  {"decode", lane_json(run.warm_decode)},

@@ -151,6 +151,16 @@ inline Sample healthy_cuda() {
   placement.kv_on = KvPlace::gpu;
   placement.host_by_design_bytes = 546 * kMiB;
   placement.missing_bytes = 0;
+  Roofline roofline;
+  roofline.tokens_per_second = 138.0;
+  roofline.weight_bytes = 4861 * kMiB;
+  roofline.cache_bytes = 76 * kMiB;
+  roofline.depth = 825;
+  roofline.devices = {
+      {"CUDA0", "RTX 4090", 4937 * kMiB, 1008e9, "the table's RTX 4090", false, true}};
+  roofline.device_limit = 194.7;
+  roofline.host_untested = "the speed of this machine's RAM was not measured";
+  run.roofline = roofline;
   out.verdict.state = State::healthy;
   out.verdict.rule = "healthy";
   out.verdict.sentence = "The GPU did the work. Quote the warm median decode: 138.0 tok/s.";

@@ -4,6 +4,7 @@
 #include "verdict/account.h"
 #include "verdict/causes.h"
 #include "verdict/gpu_meter.h"
+#include "verdict/roofline.h"
 #include "verdict/witnesses.h"
 
 #include <fmt/format.h>
@@ -13,11 +14,11 @@
 namespace picchio {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-// The fastest memory of one device in 2026 reads 8 TB/s (B200, MI355X). Half as much again is
-// beyond any doubt about its clock.
+// For a device whose peak is not known. The fastest memory of one device in 2026 reads 8 TB/s
+// (B200, MI355X). Half as much again is beyond any doubt about its clock.
 constexpr double kGpuBytesPerSecond = 12e12;
-// Two sockets of twelve DDR5-6400 channels read 1.2 TB/s, Xeon Max 1.6 TB/s.
+// For a machine whose RAM was not measured. Two sockets of twelve DDR5-6400 channels read 1.2 TB/s,
+// Xeon Max 1.6 TB/s.
 constexpr double kHostBytesPerSecond = 2e12;
 // At fewer looks than this the slowing was a moment, not the run.
 constexpr double kOftenThrottled = 0.25;
@@ -25,8 +26,6 @@ constexpr double kOftenThrottled = 0.25;
 constexpr double kMostOfTheTime = 0.5;
 // A driver parks a few MiB of anybody's.
 constexpr std::int64_t kEvictedMatters = 64LL * 1024 * 1024;
-// Below this a model can live in a cache, and caches know no such limits.
-constexpr std::int64_t kBeyondCaches = 1024LL * 1024 * 1024;
 
 const DeviceAccount* biggest(const Placement& placement, DeviceKind kind) {
   const DeviceAccount* found = nullptr;
@@ -143,15 +142,26 @@ std::optional<Finding> software_device(const Hearing& h) {
 }
 
 std::optional<Finding> host_too_fast(const Hearing& h) {
-  if (!ran_on_cpu(h) || !h.run.raw.model) return std::nullopt;
-  const std::optional<double> rate = decode_bandwidth(h.run);
-  if (!rate || *rate < kHostBytesPerSecond || h.run.raw.model->bytes_per_token < kBeyondCaches) {
+  if (!ran_on_cpu(h) || !h.run.roofline || !h.run.roofline->bytes_uncertain.empty()) {
     return std::nullopt;
   }
+  const Roofline& roof = *h.run.roofline;
+  const double gb = roof.bytes_per_second() / 1e9;
+  if (roof.weight_bytes >= kBeyondCaches && roof.bytes_per_second() >= kHostBytesPerSecond) {
+    return Finding{
+        State::conflicting_evidence,
+        fmt::format("The bytes say CPU, but decode reads {:.0f} GB/s: no host memory gives that.",
+                    gb)};
+  }
+  // Without a card the RAM was measured at a bad moment, which is more likely than a miracle.
+  if (!roof.beyond_host() || !has_discrete_gpu(h.run)) return std::nullopt;
+  const double ram = h.run.raw.machine.ram_bytes_per_second.value_or(0) / 1e9;
   return Finding{
       State::conflicting_evidence,
-      fmt::format("The bytes say CPU, but decode needs {:.0f} GiB/s: no host memory reads that.",
-                  *rate / kGiB)};
+      fmt::format(
+          "The bytes say CPU, but decode reads {:.0f} GB/s ({:.1f} tok/s x {:.2f} GB). This "
+          "machine's RAM gives {:.0f}.",
+          gb, roof.tokens_per_second, static_cast<double>(roof.bytes_per_token()) / 1e9, ram)};
 }
 
 std::optional<Finding> cpu_only_machine(const Hearing& h) {
@@ -269,13 +279,26 @@ std::optional<Finding> clocks_disagree(const Hearing& h) {
 }
 
 std::optional<Finding> gpu_too_fast(const Hearing& h) {
-  if (!bytes_on_hardware(h) || !h.run.raw.model) return std::nullopt;
-  const std::optional<double> rate = decode_bandwidth(h.run);
-  if (!rate || h.run.raw.model->bytes_per_token < kBeyondCaches) return std::nullopt;
-  if (*rate < kGpuBytesPerSecond * std::max(1, gpus_in_use(h.run.placement))) return std::nullopt;
-  return Finding{State::conflicting_evidence,
-                 fmt::format("Decode would need {:.0f} GiB/s of memory, more than any device has.",
-                             *rate / kGiB)};
+  if (!bytes_on_hardware(h) || !h.run.roofline || !h.run.roofline->bytes_uncertain.empty()) {
+    return std::nullopt;
+  }
+  const Roofline& roof = *h.run.roofline;
+  const double gb = roof.bytes_per_second() / 1e9;
+  if (beyond_devices(roof)) {
+    return Finding{
+        State::conflicting_evidence,
+        fmt::format("Decode would read {:.0f} GB/s ({:.1f} tok/s x {:.2f} GB), {:.0f}% of what the "
+                    "memory of {} can: impossible.",
+                    gb, roof.tokens_per_second, static_cast<double>(roof.bytes_per_token()) / 1e9,
+                    100 * *roof.share(), owners_of(roof))};
+  }
+  if (roof.device_limit || roof.weight_bytes < kBeyondCaches) return std::nullopt;
+  if (roof.bytes_per_second() < kGpuBytesPerSecond * std::max(1, gpus_in_use(h.run.placement))) {
+    return std::nullopt;
+  }
+  return Finding{
+      State::conflicting_evidence,
+      fmt::format("Decode would read {:.0f} GB/s of memory, more than any device can.", gb)};
 }
 
 std::optional<Finding> cache_on_host(const Hearing& h) {
@@ -384,6 +407,10 @@ std::optional<Finding> healthy(const Hearing& h) {
   if (const std::optional<double> rate = decode_rate(h.run)) {
     sentence += fmt::format(" The number to quote is {} decode, {:.1f} tok/s.",
                             h.run.warm_decode.median ? "the warm median" : "the one pass's", *rate);
+  }
+  if (h.run.roofline && below_usual(*h.run.roofline)) {
+    sentence += fmt::format(" Suspicious: that reads only {:.0f}% of what the memory of {} can.",
+                            100 * *h.run.roofline->share(), owners_of(*h.run.roofline));
   }
   const std::optional<Cause> cause =
       find_cause(h.run.passes.front().log, h.run.placement, h.measured ? &h.run : nullptr);

@@ -6,6 +6,7 @@
 #include "verdict/gpu_meter.h"
 #include "verdict/gpu_use.h"
 #include "verdict/median.h"
+#include "verdict/roofline.h"
 
 #include <fmt/format.h>
 
@@ -335,6 +336,7 @@ Run assemble(RawRun raw, std::vector<EngineLog> logs) {
     run.notes.push_back(
         fmt::format("context is {}, not the {} asked for", *run.context, run.raw.context_asked));
   }
+  run.roofline = roofline_of(run);
   return run;
 }
 

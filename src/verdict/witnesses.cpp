@@ -5,6 +5,7 @@
 #include "verdict/drivers.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/lanes.h"
+#include "verdict/roofline.h"
 #include "verdict/schedule.h"
 
 #include <fmt/format.h>
@@ -161,6 +162,49 @@ std::string clock_text(const Run& run) {
     if (arrival_rate(run.raw.passes[i], run.passes[i].timings)) return "; both clocks agree";
   }
   return "; no second clock: the text came in too few pieces";
+}
+
+std::string gb_per_second(double bytes) {
+  return bytes < 10e9 ? fmt::format("{:.1f} GB/s", bytes / 1e9)
+                      : fmt::format("{:.0f} GB/s", bytes / 1e9);
+}
+
+std::string devices_text(const Roofline& roof) {
+  if (!roof.share()) return fmt::format(" ({})", roof.device_untested);
+  std::string out = fmt::format(", {}{:.0f}% of what the memory of {} can read",
+                                roof.limit_is_upper_bound ? "at least " : "", 100 * *roof.share(),
+                                owners_of(roof));
+  if (beyond_devices(roof)) out += ": impossible";
+  if (below_usual(roof)) out += ": suspicious";
+  return out;
+}
+
+std::string host_text(const Roofline& roof, const Run& run) {
+  const std::optional<double> ram = run.raw.machine.ram_bytes_per_second;
+  if (!ram || !roof.host_limit) return {};
+  if (roof.beyond_host()) {
+    return fmt::format("; this machine's RAM cannot: a sum over it reads {}", gb_per_second(*ram));
+  }
+  return fmt::format("; this machine's RAM could: a sum over it reads {}", gb_per_second(*ram));
+}
+
+/// What decode reads, and whose memory could deliver that.
+std::string bandwidth_text(const Roofline& roof, const Run& run) {
+  if (!roof.bytes_uncertain.empty()) return fmt::format(" ({})", roof.bytes_uncertain);
+  std::string out = " = " + gb_per_second(roof.bytes_per_second());
+  switch (run.placement.shape) {
+    case Shape::gpu:
+    case Shape::partial:
+      return out + devices_text(roof) + host_text(roof, run);
+    case Shape::cpu:
+    case Shape::software_device:
+      return out +
+             (roof.host_limit ? host_text(roof, run) : fmt::format(" ({})", roof.host_untested));
+    case Shape::remote:
+    case Shape::unknown:
+      break;
+  }
+  return out;
 }
 
 std::optional<double> rate_of_run(const Run& run, const LaneSummary& warm,
@@ -350,8 +394,13 @@ Testimony timing_testimony(const Run& run) {
   const std::optional<double> decode = decode_rate(run);
   if (!decode) return out;
   out.sentence = fmt::format("decode {:.1f} tok/s", *decode);
-  if (const std::optional<double> bandwidth = decode_bandwidth(run)) {
-    out.sentence += fmt::format(" = {:.1f} GiB/s", *bandwidth / (1024.0 * 1024 * 1024));
+  if (run.roofline) {
+    const Roofline& roof = *run.roofline;
+    out.sentence += bandwidth_text(roof, run);
+    const bool card_alone = run.placement.shape == Shape::gpu && all_own_memory(roof);
+    if (card_alone && roof.beyond_host() && !beyond_devices(roof)) out.word = Word::gpu;
+  } else {
+    out.sentence += " (no header tells what a token reads)";
   }
   out.sentence += ratio_text(run);
   out.sentence += clock_text(run);
@@ -364,12 +413,6 @@ std::optional<double> decode_rate(const Run& run) {
 
 std::optional<double> prefill_rate(const Run& run) {
   return rate_of_run(run, run.warm_prefill, &Lanes::prefill, &Lanes::prefill_abstain);
-}
-
-std::optional<double> decode_bandwidth(const Run& run) {
-  const std::optional<double> decode = decode_rate(run);
-  if (!decode || !run.raw.model || run.raw.model->bytes_per_token <= 0) return std::nullopt;
-  return *decode * static_cast<double>(run.raw.model->bytes_per_token);
 }
 
 std::optional<ClockGap> clock_gap(const Run& run) {

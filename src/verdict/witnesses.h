@@ -22,8 +22,10 @@ namespace picchio {
 [[nodiscard]] Testimony gpu_meter_testimony(const Run& run);
 /// Says cpu where every thread was busy during decode. One busy core is how a GPU is waited for.
 [[nodiscard]] Testimony cpu_meter_testimony(const Run& run);
-/// Never says gpu: a GPU build that keeps all weights in host memory still runs big prompt batches
-/// on the card, so no ratio of rates acquits. A low one is named, and decides nothing alone.
+/// Says gpu only where all weights are claimed by cards with memory of their own and this machine's
+/// RAM cannot deliver what decode reads. No ratio of rates acquits: a GPU build that keeps all
+/// weights in host memory still runs big prompt batches on the card. A low one is named, and
+/// decides nothing alone.
 [[nodiscard]] Testimony timing_testimony(const Run& run);
 
 struct WitnessRow {
@@ -38,9 +40,6 @@ struct WitnessRow {
 /// Warm median of decode, else the first pass's; absent: no pass has one that counts.
 [[nodiscard]] std::optional<double> decode_rate(const Run& run);
 [[nodiscard]] std::optional<double> prefill_rate(const Run& run);
-
-/// Bytes per second that the decode rate asks of the memory; needs a header.
-[[nodiscard]] std::optional<double> decode_bandwidth(const Run& run);
 
 /// The text arrived at less than half or more than twice the engine's decode rate, over a second or
 /// more: one of the two clocks is wrong. The two rates.

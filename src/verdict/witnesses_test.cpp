@@ -139,7 +139,7 @@ TEST(Witnesses, TimingDoubtsButNeverDecides) {
   };
   for (const Testimony& testimony : {heard(60, 20, 730), heard(6000, 20, 730), heard(20, 20, 8)}) {
     EXPECT_EQ(word(testimony), "abstains");
-    EXPECT_NE(testimony.sentence.find("GiB/s"), std::string::npos);
+    EXPECT_NE(testimony.sentence.find(" GB/s"), std::string::npos);
   }
   EXPECT_NE(heard(60, 20, 730).sentence.find("doubtful"), std::string::npos);
   EXPECT_EQ(heard(6000, 20, 730).sentence.find("doubtful"), std::string::npos);

@@ -4,10 +4,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 namespace fake {
@@ -16,35 +12,6 @@ namespace {
 namespace abi = picchio::meters::nvml::abi;
 
 constexpr double kPeriodMs = 100;  // of the energy counter and of the samples of processes
-
-using Words = std::vector<std::string>;
-
-Words words_of(const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word && word.front() != '#';) words.push_back(word);
-  return words;
-}
-
-double number(const std::string& text) {
-  std::size_t used = 0;
-  const double value = std::stod(text, &used);
-  if (used != text.size()) throw std::invalid_argument("no number: " + text);
-  return value;
-}
-
-std::int64_t whole(const std::string& text) { return static_cast<std::int64_t>(number(text)); }
-
-// "0:10" "500:90"
-Curve curve(const Words& words, std::size_t from) {
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = from; i < words.size(); ++i) {
-    const std::size_t colon = words[i].find(':');
-    if (colon == std::string::npos) throw std::invalid_argument("no point: " + words[i]);
-    points.emplace_back(number(words[i].substr(0, colon)), number(words[i].substr(colon + 1)));
-  }
-  return Curve(std::move(points));
-}
 
 Process process(const Words& words) {
   Process out;
@@ -172,37 +139,7 @@ void read_line(Scenario& scenario, const std::string& line) {
 
 }  // namespace
 
-std::optional<double> Curve::at(double ms) const {
-  if (points_.empty()) return std::nullopt;
-  // The last point at or before `ms`: of two at one time the second counts.
-  const auto after = std::ranges::upper_bound(points_, ms, {}, &std::pair<double, double>::first);
-  if (after == points_.begin()) return points_.front().second;
-  const auto& before = *(after - 1);
-  if (after == points_.end()) return before.second;
-  const double part = (ms - before.first) / (after->first - before.first);
-  return before.second + part * (after->second - before.second);
-}
-
-std::optional<double> Curve::integral(double ms) const {
-  if (points_.empty()) return std::nullopt;
-  double area = 0;
-  double from = 0;
-  double value = *at(0);
-  for (const auto& [time, next] : points_) {
-    if (time > ms) break;
-    if (time >= from) area += (time - from) * (value + next) / 2;
-    from = std::max(from, time);
-    value = next;
-  }
-  return (area + (ms - from) * (value + *at(ms)) / 2) / 1000;
-}
-
-unsigned Process::pid_now() const {
-  if (!pid.starts_with('@')) return static_cast<unsigned>(std::stoul(pid));
-  unsigned found = 0;
-  std::ifstream(pid.substr(1)) >> found;
-  return found;
-}
+unsigned Process::pid_now() const { return script_pid(pid); }
 
 std::string Gpu::bus_id() const {
   char text[32];
@@ -237,23 +174,9 @@ std::vector<abi::ProcessUtilization> Gpu::samples_since(double ms,
 }
 
 Scenario read_scenario() {
-  const char* const path = std::getenv("PICCHIO_FAKE_NVML");
-  std::ifstream file(path != nullptr ? path : "");
-  if (!file) {
-    std::fprintf(stderr, "fake NVML: PICCHIO_FAKE_NVML names no file that can be read\n");
-    std::abort();
-  }
   Scenario scenario;
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    try {
-      read_line(scenario, line);
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "fake NVML: %s:%d: %s: %s\n", path, number, error.what(), line.c_str());
-      std::abort();
-    }
-  }
+  play_script("fake NVML", "PICCHIO_FAKE_NVML",
+              [&](const std::string& line) { read_line(scenario, line); });
   return scenario;
 }
 

@@ -1,6 +1,7 @@
 // What the fake NVML answers, read from a text file (README.md).
 #pragma once
 
+#include "../script.h"
 #include "meters/nvml/abi.h"
 
 #include <cstdint>
@@ -11,21 +12,6 @@
 #include <vector>
 
 namespace fake {
-
-/// Straight lines between points (ms, value), level after the last; two points at one time are a
-/// step. No points: a figure that the GPU does not have.
-class Curve {
- public:
-  Curve() = default;
-  explicit Curve(std::vector<std::pair<double, double>> points) : points_(std::move(points)) {}
-
-  [[nodiscard]] std::optional<double> at(double ms) const;
-  /// Area under the curve from 0 to `ms`, in value times seconds.
-  [[nodiscard]] std::optional<double> integral(double ms) const;
-
- private:
-  std::vector<std::pair<double, double>> points_;
-};
 
 struct Process {
   std::string kind;  // "compute", "graphics", "mps"
