@@ -196,6 +196,12 @@ struct Aim {
 Result<Aim> aim_at(const std::string& word) {
   Aim aim;
   if (word.empty()) return aim;
+  if (!os::exists("/proc/self")) {
+    return with_hint(fail(ErrorKind::unsupported,
+                          "a process is watched by /proc, which this system "
+                          "does not have"),
+                     "without a target the whole machine is watched");
+  }
   Result<WatchTarget> target = resolve_watch_target(word);
   if (!target) return std::unexpected(target.error());
   Result<WatchedTree> tree = WatchedTree::of("/", target->pid, os::own_pid());
@@ -247,7 +253,7 @@ ExitCode watch(const Arguments& arguments) {
   if (const Result<> ok = prepare_keep_folder(options.keep_logs); !ok) return fail_with(ok.error());
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());
-  meters::MeterSet meters = meters::MeterSet::open(meter_place());
+  meters::MeterSet meters = meters::MeterSet::open(meter_place(&*interrupts));
   if (!aim->target && meters.gpus().empty()) {
     const std::string why = meters.news().empty() ? "" : ": " + meters.news().front();
     return fail_with({ErrorKind::not_found, "there is no GPU meter on this machine" + why,
