@@ -196,6 +196,12 @@ struct Aim {
 Result<Aim> aim_at(const std::string& word) {
   Aim aim;
   if (word.empty()) return aim;
+  if (!os::exists("/proc/self")) {
+    return with_hint(fail(ErrorKind::unsupported,
+                          "a process is watched by /proc, which this system "
+                          "does not have"),
+                     "without a target the whole machine is watched");
+  }
   Result<WatchTarget> target = resolve_watch_target(word);
   if (!target) return std::unexpected(target.error());
   Result<WatchedTree> tree = WatchedTree::of("/", target->pid, os::own_pid());

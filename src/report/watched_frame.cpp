@@ -144,7 +144,8 @@ std::string process_line(const report::ProcessNow& process, std::size_t width) {
   if (process.use.evicted_bytes.value_or(0) > 0) {
     line += fmt::format(" ({} pushed out)", format_bytes(*process.use.evicted_bytes));
   }
-  if (process.in_tree) line += " watched";
+  constexpr std::string_view kWatched = " watched";
+  if (process.in_tree && line.size() + kWatched.size() <= width) line += kWatched;
   return line.substr(0, width);
 }
 

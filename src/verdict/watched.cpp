@@ -374,16 +374,16 @@ std::string joined(const WatchVerdict& verdict) {
 }
 
 void judge_without_meter(const WatchRecord& record, WatchVerdict& verdict) {
-  const std::string why = record.telemetry.none_because.empty()
-                              ? "no GPU meter on this machine"
-                              : plain(record.telemetry.none_because);
+  const std::string why = plain(record.telemetry.none_because);
+  // The sampler's own words where nothing went wrong.
+  const bool nothing_there = why.empty() || why == "no GPU meter on this machine";
   if (record.target && record.tree_readable && record.device_nodes.empty()) {
     verdict.activity = Activity::idle;
     verdict.rule = "no-device-open";
     verdict.sentence = fmt::format(
-        "There is no meter ({}), but {} has no GPU device open, so no "
-        "GPU of this machine did its work.",
-        why, target_label(record));
+        "{}, but {} has no GPU device open, so no GPU of this machine did its work.",
+        nothing_there ? "There is no GPU meter on this machine" : "No meter works (" + why + ")",
+        target_label(record));
     return;
   }
   if (record.no_gpu) {
@@ -393,7 +393,8 @@ void judge_without_meter(const WatchRecord& record, WatchVerdict& verdict) {
     return;
   }
   verdict.rule = "no-meter";
-  verdict.sentence = fmt::format("Nothing tells what a GPU did: {}.", why);
+  verdict.sentence = fmt::format("Nothing tells what a GPU did: {}.",
+                                 nothing_there ? "no GPU meter on this machine" : why);
 }
 
 }  // namespace
