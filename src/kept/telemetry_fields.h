@@ -87,6 +87,7 @@ void describe(A& archive, Ref<A, MeteredGpu> value) {
   archive("busy_is_upper_bound", value.busy_is_upper_bound);
   archive("peak_bytes_per_second", value.peak_bytes_per_second);
   archive("link_max", value.link_max);
+  archive("cores", value.cores);
   archive("missing", value.missing);
 }
 

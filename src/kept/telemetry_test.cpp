@@ -59,6 +59,7 @@ Telemetry random_recording(unsigned seed) {
     gpu.power_is_package = dice.coin();
     gpu.busy_is_upper_bound = dice.coin();
     gpu.peak_bytes_per_second = dice.real();
+    if (dice.coin()) gpu.cores = dice.below(99);
     if (dice.coin()) gpu.link_max = PcieLink{dice.below(6), dice.below(17)};
     if (dice.coin()) gpu.missing.push_back({GpuFigure::process_memory, "root only"});
     out.gpus.push_back(gpu);
@@ -100,6 +101,11 @@ TEST(Telemetry, EveryFieldComesBack) {
     EXPECT_EQ(telemetry_to_text(*after), text);
     EXPECT_EQ(after->gpus.size(), before.gpus.size());
     EXPECT_EQ(after->troubles.size(), before.troubles.size());
+    for (std::size_t i = 0; i < before.gpus.size(); ++i) {
+      EXPECT_EQ(after->gpus[i].cores, before.gpus[i].cores);
+      EXPECT_EQ(after->gpus[i].name, before.gpus[i].name);
+      EXPECT_EQ(after->gpus[i].peak_bytes_per_second, before.gpus[i].peak_bytes_per_second);
+    }
     ASSERT_EQ(after->samples.size(), before.samples.size());
     ASSERT_EQ(after->processes.size(), before.processes.size());
     for (std::size_t i = 0; i < before.samples.size(); ++i) {

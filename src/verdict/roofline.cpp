@@ -156,9 +156,18 @@ std::optional<std::int64_t> memory_of(const Run& run, const DeviceAccount& accou
   return std::nullopt;
 }
 
+/// What tells an M4 Max of 32 cores from one of 40.
+std::optional<int> cores_of(const Run& run, std::string_view name) {
+  for (const MeteredGpu& gpu : run.raw.telemetry.gpus) {
+    if (gpu.cores && same_device_name(gpu.name, name)) return gpu.cores;
+  }
+  return std::nullopt;
+}
+
 void find_peak_of(RooflineDevice& device, const Run& run, const DeviceAccount& account) {
   const std::optional<double> clocks = peak_by_clocks(run, account.description);
-  const std::optional<MemoryPeak> table = find_peak(account.description, memory_of(run, account));
+  const std::optional<MemoryPeak> table =
+      find_peak(account.description, memory_of(run, account), cores_of(run, account.description));
   if (clocks) {
     device.peak_bytes_per_second = clocks;
     device.peak_from = "its memory clock and bus width";

@@ -399,5 +399,27 @@ TEST(Roofline, FastMemoryExemptsWhatALaunchCostsMore) {
   EXPECT_TRUE(below_usual(*slow.roofline));
 }
 
+TEST(Roofline, CoresTellModelsOfOneNameApart) {
+  struct Row {
+    std::optional<int> cores;
+    double peak;
+    bool upper_bound;
+  };
+  for (const Row& row : {Row{32, 410e9, false}, Row{40, 546e9, false}, Row{{}, 546e9, true}}) {
+    RawRun raw = raw_of(qwen());
+    MeteredGpu gpu;
+    gpu.meter = "apple";
+    gpu.name = "Apple M4 Max";
+    gpu.unified_memory = true;
+    gpu.cores = row.cores;
+    raw.telemetry.gpus = {gpu};
+    const MeasuredRun run = run_of(log_on("MTL0", "Apple M4 Max"), 60, raw);
+    ASSERT_TRUE(run.roofline);
+    ASSERT_EQ(run.roofline->devices.size(), 1U);
+    EXPECT_EQ(run.roofline->devices[0].peak_bytes_per_second, row.peak);
+    EXPECT_EQ(run.roofline->devices[0].peak_is_upper_bound, row.upper_bound);
+  }
+}
+
 }  // namespace
 }  // namespace picchio
