@@ -37,9 +37,9 @@ struct Telemetry {
   /// How often every second sample was dropped to stay within the bound: the rate of what is left
   /// is hz / 2^halvings.
   int halvings = 0;
-  std::vector<std::string> news;  // meters that should be there and are not, and why
+  std::vector<std::string> news;        // meters that should be there and are not, and why
   std::vector<DriverTrouble> troubles;  // those of the news that have a remedy
-  std::string none_because;       // why there is nothing at all; empty: gpus is not empty
+  std::string none_because;             // why there is nothing at all; empty: gpus is not empty
 };
 
 }  // namespace picchio
