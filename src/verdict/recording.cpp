@@ -225,9 +225,10 @@ Stretch stretch_of(const Telemetry& telemetry, std::size_t gpu, std::span<const 
   if (!busy.empty()) out.busy_peak = std::ranges::max(busy);
   if (!memory.empty()) {
     out.memory_peak = std::ranges::max(memory);
-    const auto middle = memory.begin() + static_cast<std::ptrdiff_t>(memory.size() / 2);
-    std::ranges::nth_element(memory, middle);
-    out.memory_median = *middle;
+    std::ranges::sort(memory);
+    const std::int64_t above = memory[memory.size() / 2];
+    const std::int64_t below = memory[(memory.size() - 1) / 2];
+    out.memory_median = below + (above - below) / 2;
   }
   out.busy_median = median_of(std::move(busy));
   out.watts_median = median_of(std::move(watts));
