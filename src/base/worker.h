@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -44,7 +45,10 @@ class StopSignal {
 class Worker {
  public:
   explicit Worker(std::function<void(StopSignal&)> run)
-      : thread_([this, run = std::move(run)] { run(signal_); }) {}
+      : shared_(std::make_shared<Shared>()), thread_([shared = shared_, run = std::move(run)] {
+          run(shared->signal);
+          shared->ended.stop();
+        }) {}
 
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -53,13 +57,30 @@ class Worker {
 
   /// Stops and joins; later calls do nothing.
   void stop() {
-    signal_.stop();
+    shared_->signal.stop();
     if (thread_.joinable()) thread_.join();
   }
 
+  /// The same, but a function that has not returned after `patience` is left behind: false. What it
+  /// uses must then outlive it.
+  bool stop_within(std::chrono::steady_clock::duration patience) {
+    shared_->signal.stop();
+    if (!thread_.joinable()) return true;
+    if (shared_->ended.wait_until(std::chrono::steady_clock::now() + patience)) {
+      thread_.detach();
+      return false;
+    }
+    thread_.join();
+    return true;
+  }
+
  private:
-  StopSignal signal_;
-  std::thread thread_;  // last: it uses what stands above
+  struct Shared {
+    StopSignal signal;
+    StopSignal ended;  // told by the thread itself
+  };
+  std::shared_ptr<Shared> shared_;  // the thread's as well
+  std::thread thread_;
 };
 
 }  // namespace picchio

@@ -49,6 +49,11 @@ Result<std::string> read_part(const std::string& folder, const std::string& name
 Result<> add_telemetry(const std::string& folder, const std::string& name, RawRun& run,
                        Result<> (*read)(std::string_view, RawRun&)) {
   const std::string path = in_folder(folder, name);
+  std::error_code ignored;
+  // A pipe would be waited for.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    return fail(ErrorKind::unsupported, "cannot read kept run '{}': it is no regular file", path);
+  }
   const Result<std::string> text = os::read_file(path, kMostTelemetryBytes);
   if (!text && text.error().kind == ErrorKind::not_found) {
     run.telemetry.none_because = "not recorded";

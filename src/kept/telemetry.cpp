@@ -50,15 +50,36 @@ bool sane(std::optional<std::int64_t> bytes) {
 
 bool sane(Micros at) { return at.count() >= -kLongestMicros && at.count() <= kLongestMicros; }
 
+// What else a meter tells: no figure of one GPU is beyond this.
+bool sane(std::optional<double> value, double most) {
+  return !value || (*value >= 0 && *value <= most);
+}
+
+constexpr double kMostPercent = 1000;  // of a process on several queues
+constexpr double kMostWatts = 1e6;
+constexpr double kMostJoules = 1e15;
+
 bool sane(const GpuSample& sample) {
   return sane(sample.at) && std::ranges::all_of(sample.readings, [](const GpuReading& reading) {
-           return sane(reading.memory_bytes);
+           return sane(reading.memory_bytes) && sane(reading.busy_percent, kMostPercent) &&
+                  sane(reading.power_watts, kMostWatts) && sane(reading.energy_joules, kMostJoules);
+         });
+}
+
+bool sane(const Telemetry& head) {
+  constexpr double kMostHz = 1e4;
+  constexpr double kMostBytesPerSecond = 1e15;
+  constexpr int kMostHalvings = 63;
+  return sane(head.hz, kMostHz) && head.halvings >= 0 && head.halvings <= kMostHalvings &&
+         std::ranges::all_of(head.gpus, [](const MeteredGpu& gpu) {
+           return sane(gpu.memory_bytes) && sane(gpu.peak_bytes_per_second, kMostBytesPerSecond);
          });
 }
 
 bool sane(const ProcessSample& sample) {
   return sane(sample.at) && std::ranges::all_of(sample.use, [](const GpuProcessUse& use) {
-           return sane(use.memory_bytes) && sane(use.evicted_bytes);
+           return sane(use.memory_bytes) && sane(use.evicted_bytes) &&
+                  sane(use.busy_percent, kMostPercent) && sane(use.gpu_seconds, kLongestSeconds);
          });
 }
 
@@ -77,7 +98,7 @@ Result<> read_row(const Json& json, Telemetry& out) {
     plausible = sane(sample);
   }
   if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
-  if (!plausible) return fail(ErrorKind::malformed, "it holds a time or a size that cannot be");
+  if (!plausible) return fail(ErrorKind::malformed, "it holds a figure that cannot be");
   return {};
 }
 
@@ -102,6 +123,11 @@ std::optional<Micros> moment(const Json& json, const char* key) {
 std::optional<std::int64_t> bytes(std::optional<double> value, double unit) {
   if (!value || *value < 0 || *value * unit > static_cast<double>(kMostBytes)) return std::nullopt;
   return std::llround(*value * unit);
+}
+
+std::optional<double> figure(const Json& json, const char* key, double most) {
+  const auto value = number(json, key);
+  return sane(value, most) ? value : std::nullopt;
 }
 
 MeteredGpu foreign_gpu(std::string meter) {
@@ -179,8 +205,8 @@ Result<Telemetry> telemetry_from_text(std::string_view text) {
       Reader reader(*json);
       describe(reader, out);
       if (reader.error()) return fail(ErrorKind::malformed, "line 1: {}", *reader.error());
-      if (out.gpus.size() > kMostGpus) {
-        return fail(ErrorKind::malformed, "line 1: {} GPUs", out.gpus.size());
+      if (out.gpus.size() > kMostGpus || !sane(out)) {
+        return fail(ErrorKind::malformed, "line 1: it holds a figure that cannot be");
       }
       for (MeteredGpu& gpu : out.gpus) {
         std::erase_if(gpu.missing, [](const MissingFigure& m) { return m.reason.empty(); });
@@ -221,13 +247,13 @@ Result<> read_foreign_telemetry(std::string_view text, RawRun& run) {
     if (!at) return fail(ErrorKind::malformed, "a sample has no time");
     if (!zero) zero = at;
     GpuReading reading;
-    reading.busy_percent = number(row, "dev");
+    reading.busy_percent = figure(row, "dev", kMostPercent);
     reading.memory_bytes = bytes(number(row, "mem"), 1);
-    reading.power_watts = number(row, "gpu_w");
+    reading.power_watts = figure(row, "gpu_w", kMostWatts);
     out.samples.push_back({*at - *zero, {reading}});
   }
   out.gpus = {foreign_gpu(foreign_meter(summary, samples))};
-  out.hz = number(summary, "hz").value_or(0);
+  out.hz = figure(summary, "hz", 1e4).value_or(0);
   if (!ascending(out)) return fail(ErrorKind::malformed, "its times do not ascend");
   read_marks(json->value("marks", Json::array()), *zero, run);
   return {};
@@ -238,19 +264,25 @@ Result<> read_foreign_samples(std::string_view jsonl, RawRun& run) {
   std::string driver;
   std::optional<std::int64_t> least;
   std::optional<Micros> grew;  // the look before the one that showed it
-  for (const std::string_view line : split_lines(jsonl)) {
-    const Result<Json> json = parse_json(line);
-    if (!json) return std::unexpected(json.error());
-    if (!json->is_object()) return fail(ErrorKind::malformed, "a line is not a JSON object");
+  const std::vector<std::string_view> lines = split_lines(jsonl);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (trim(lines[i]).empty()) continue;
+    const Result<Json> json = parse_json(lines[i]);
+    // A recorder that was killed leaves half a line.
+    if (!json && i > 0 && i + 1 == lines.size() && !jsonl.ends_with('\n')) break;
+    if (!json) return fail(json.error().kind, "line {}: {}", i + 1, json.error().message);
+    if (!json->is_object()) {
+      return fail(ErrorKind::malformed, "line {} is not a JSON object", i + 1);
+    }
     if (const auto found = json->find("driver"); found != json->end() && found->is_string()) {
       driver = found->get<std::string>();
     }
     const auto at = moment(*json, "t");
     if (!at) continue;
     GpuReading reading;
-    reading.busy_percent = number(*json, "util_gpu");
+    reading.busy_percent = figure(*json, "util_gpu", kMostPercent);
     reading.memory_bytes = bytes(number(*json, "mem_used_mib"), kMiB);
-    reading.power_watts = number(*json, "power_w");
+    reading.power_watts = figure(*json, "power_w", kMostWatts);
     reading.temperature_celsius = number(*json, "temp_c");
     if (reading.memory_bytes) {
       if (!grew && least && *reading.memory_bytes > *least) grew = out.samples.back().at;
@@ -265,7 +297,7 @@ Result<> read_foreign_samples(std::string_view jsonl, RawRun& run) {
   if (!ascending(out)) return fail(ErrorKind::malformed, "its times do not ascend");
   out.gpus = {foreign_gpu("nvml")};
   out.gpus.front().driver = driver;
-  if (run.passes.size() == 1) run.passes.front().began = grew;
+  if (run.passes.size() == 1) run.passes.front().began = grew.value_or(out.samples.front().at);
   return {};
 }
 

@@ -27,7 +27,8 @@ namespace picchio::kept {
 [[nodiscard]] Result<> read_foreign_telemetry(std::string_view json, RawRun& run);
 
 /// The oldest form. It tells no pass's begin: of a run of one pass that is taken to be the last
-/// look before the card's memory first grew, since loading a model begins with that.
+/// look before the card's memory first grew, since loading a model begins with that; where it
+/// never did, the first look: the card was as idle in all of it.
 [[nodiscard]] Result<> read_foreign_samples(std::string_view jsonl, RawRun& run);
 
 }  // namespace picchio::kept

@@ -22,7 +22,7 @@ class Dice {
   int below(int limit) { return static_cast<int>(engine_() % static_cast<unsigned>(limit)); }
   std::optional<double> real() {
     if (coin()) return std::nullopt;
-    return std::uniform_real_distribution<double>(0, 1e12)(engine_);
+    return std::uniform_real_distribution<double>(0, 1000)(engine_);
   }
   std::optional<std::int64_t> whole() {
     if (coin()) return std::nullopt;
@@ -160,11 +160,18 @@ TEST(Telemetry, SpoiledTextsAreNamedWithTheReason) {
       {head + "\n{\"at_us\":2,\"gpus\":[]}\n{\"at_us\":1,\"gpus\":[]}\n",
        "its times do not ascend"},
       {head + "\n{\"at_us\":9223372036854775807,\"gpus\":[]}\n",
-       "line 2: it holds a time or a size that cannot be"},
+       "line 2: it holds a figure that cannot be"},
       {head + "\n{\"at_us\":1,\"gpus\":[{\"memory_bytes\":-1}]}\n",
-       "line 2: it holds a time or a size that cannot be"},
+       "line 2: it holds a figure that cannot be"},
       {head + "\n{\"at_us\":1,\"use\":[{\"memory_bytes\":9223372036854775807}]}\n",
-       "line 2: it holds a time or a size that cannot be"},
+       "line 2: it holds a figure that cannot be"},
+      {head + "\n{\"at_us\":1,\"gpus\":[{\"busy_percent\":-1}]}\n",
+       "line 2: it holds a figure that cannot be"},
+      {head + "\n{\"at_us\":1,\"gpus\":[{\"power_watts\":1e300}]}\n",
+       "line 2: it holds a figure that cannot be"},
+      {R"({"schema":"picchio.telemetry.v1","gpus":[{"peak_bytes_per_second":1e300}]})"
+       "\n",
+       "line 1: it holds a figure that cannot be"},
       {R"({"schema":"picchio.telemetry.v1","gpus":7})"
        "\n",
        "line 1: field 'gpus' is not an array"},
@@ -245,7 +252,18 @@ TEST(ForeignSamples, BeginWhereTheMemoryGrew) {
   EXPECT_EQ(run.telemetry.samples.at(2).readings[0].memory_bytes, std::int64_t{745} << 20);
   RawRun flat = run_of(1);
   ASSERT_TRUE(read_foreign_samples("{\"t\": 0, \"mem_used_mib\": 354}\n", flat));
-  EXPECT_EQ(flat.passes[0].began, std::nullopt);
+  EXPECT_EQ(flat.passes[0].began, Micros{0});
+  // Cut off within a line, and with an empty one at the end.
+  RawRun cut = run_of(1);
+  ASSERT_TRUE(read_foreign_samples("{\"t\": 0, \"util_gpu\": 1}\n{\"t\": 1, \"uti", cut));
+  EXPECT_EQ(cut.telemetry.samples.size(), 1U);
+  RawRun blank = run_of(1);
+  ASSERT_TRUE(read_foreign_samples("{\"t\": 0, \"util_gpu\": -50}\n\n", blank));
+  EXPECT_EQ(blank.telemetry.samples.at(0).readings[0].busy_percent, std::nullopt);
+  RawRun spoiled = run_of(1);
+  const Result<> bad = read_foreign_samples("{\"t\": 0}\n{\"t\n{\"t\": 2}\n", spoiled);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message, "line 2: it is not JSON");
 }
 
 TEST(ForeignTelemetry, RecordedRunsHaveTheirRecordings) {

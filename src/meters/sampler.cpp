@@ -95,55 +95,74 @@ std::vector<GpuProcessUse> MeterSet::process_use(std::span<const int> pids,
   return out;
 }
 
+struct Sampler::State {
+  MeterSet meters;  // the thread's alone once it runs
+  SamplerOptions options;
+  std::function<std::vector<int>()> pids;
+  Clock::time_point began;
+  std::mutex mutex;  // of what stands below
+  Telemetry recorded;
+};
+
 Sampler::Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
                  Clock::time_point began)
-    : meters_(std::move(meters)),
+    : state_(std::make_shared<State>()),
       options_(options),
-      pids_(std::move(pids)),
-      began_(began),
-      worker_([this](StopSignal& signal) { run(signal); }) {}
+      worker_([state = state_](StopSignal& signal) { run(*state, signal); }) {
+  state_->meters = std::move(meters);
+  state_->options = options;
+  state_->pids = std::move(pids);
+  state_->began = began;
+}
 
-void Sampler::look(bool at_processes) {
-  const auto at = duration_cast<Micros>(Clock::now() - began_);
-  GpuSample sample{at, meters_.sample()};
+Sampler::~Sampler() { (void)worker_.stop_within(options_.patience); }
+
+void Sampler::look(State& state, StopSignal& signal, bool at_processes) {
+  const auto at = duration_cast<Micros>(Clock::now() - state.began);
+  GpuSample sample{at, state.meters.sample()};
   ProcessSample processes{at, {}};
   std::vector<std::string> reasons;
-  const bool asked = at_processes && pids_ != nullptr;
+  // After a call that outlasted the sampler, whom `pids` belongs to may be gone.
+  if (signal.stopped()) at_processes = false;
+  const bool asked = at_processes && state.pids != nullptr;
   if (asked) {
-    const std::vector<int> pids = pids_();
-    if (!pids.empty()) processes.use = meters_.process_use(pids, &reasons);
+    const std::vector<int> pids = state.pids();
+    if (!pids.empty()) processes.use = state.meters.process_use(pids, &reasons);
   }
-  const std::scoped_lock lock(mutex_);
-  for (std::size_t i = 0; i < recorded_.gpus.size(); ++i) {
-    if (recorded_.gpus[i].name != meters_.gpus()[i].name) recorded_.gpus[i] = meters_.gpus()[i];
+  const std::scoped_lock lock(state.mutex);
+  Telemetry& recorded = state.recorded;
+  for (std::size_t i = 0; i < recorded.gpus.size(); ++i) {
+    const MeteredGpu& now = state.meters.gpus()[i];
+    if (recorded.gpus[i].name != now.name) recorded.gpus[i] = now;
     // Said once, so it is kept with the device.
     for (MissingFigure& figure : sample.readings[i].given_up) {
-      recorded_.gpus[i].missing.push_back(std::move(figure));
+      recorded.gpus[i].missing.push_back(std::move(figure));
     }
     sample.readings[i].given_up.clear();
   }
-  recorded_.samples.push_back(std::move(sample));
+  recorded.samples.push_back(std::move(sample));
   if (asked) {
-    recorded_.processes.push_back(std::move(processes));
-    halve_when_full(recorded_.processes, options_.most);
+    recorded.processes.push_back(std::move(processes));
+    halve_when_full(recorded.processes, state.options.most);
   }
   for (std::string& reason : reasons) {
-    const bool told = std::ranges::find(recorded_.news, reason) != recorded_.news.end();
-    if (!told) recorded_.news.push_back(std::move(reason));
+    const bool told = std::ranges::find(recorded.news, reason) != recorded.news.end();
+    if (!told) recorded.news.push_back(std::move(reason));
   }
-  if (halve_when_full(recorded_.samples, options_.most)) ++recorded_.halvings;
+  if (halve_when_full(recorded.samples, state.options.most)) ++recorded.halvings;
 }
 
-void Sampler::run(StopSignal& signal) {
+void Sampler::run(State& state, StopSignal& signal) {
   {
-    const std::scoped_lock lock(mutex_);
-    recorded_.gpus.assign(meters_.gpus().begin(), meters_.gpus().end());
-    recorded_.news = meters_.news();
-    recorded_.troubles = meters_.troubles();
-    recorded_.hz = options_.hz;
-    if (recorded_.gpus.empty()) {
-      recorded_.none_because =
-          recorded_.news.empty() ? "no GPU meter on this machine" : recorded_.news.front();
+    const std::scoped_lock lock(state.mutex);
+    Telemetry& recorded = state.recorded;
+    recorded.gpus.assign(state.meters.gpus().begin(), state.meters.gpus().end());
+    recorded.news = state.meters.news();
+    recorded.troubles = state.meters.troubles();
+    recorded.hz = state.options.hz;
+    if (recorded.gpus.empty()) {
+      recorded.none_because =
+          recorded.news.empty() ? "no GPU meter on this machine" : recorded.news.front();
       return;
     }
   }
@@ -152,27 +171,28 @@ void Sampler::run(StopSignal& signal) {
   do {
     const auto now = Clock::now();
     const bool at_processes = now >= next_processes;
-    if (at_processes) next_processes = now + period(options_.process_hz);
-    look(at_processes);
-    next += period(options_.hz);
+    if (at_processes) next_processes = now + period(state.options.process_hz);
+    look(state, signal, at_processes);
+    next += period(state.options.hz);
     // After a driver that blocked, the missed looks are not made up for.
     next = std::max(next, Clock::now());
   } while (signal.wait_until(next));
 }
 
 Telemetry Sampler::so_far() const {
-  const std::scoped_lock lock(mutex_);
-  return recorded_;
+  const std::scoped_lock lock(state_->mutex);
+  return state_->recorded;
 }
 
 Telemetry Sampler::recent(Micros span) const {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(state_->mutex);
+  const Telemetry& recorded = state_->recorded;
   Telemetry out;
-  out.gpus = recorded_.gpus;
-  out.hz = recorded_.hz;
-  out.halvings = recorded_.halvings;
-  out.news = recorded_.news;
-  out.none_because = recorded_.none_because;
+  out.gpus = recorded.gpus;
+  out.hz = recorded.hz;
+  out.halvings = recorded.halvings;
+  out.news = recorded.news;
+  out.none_because = recorded.none_because;
   const auto copy_end = [span](const auto& from, auto& to) {
     if (from.empty()) return;
     const Micros begin = from.back().at - span;
@@ -180,14 +200,18 @@ Telemetry Sampler::recent(Micros span) const {
         std::ranges::lower_bound(from, begin, {}, [](const auto& s) { return s.at; });
     to.assign(first, from.end());
   };
-  copy_end(recorded_.samples, out.samples);
-  copy_end(recorded_.processes, out.processes);
+  copy_end(recorded.samples, out.samples);
+  copy_end(recorded.processes, out.processes);
   return out;
 }
 
 Telemetry Sampler::stop() {
-  worker_.stop();
-  return so_far();
+  const bool ended = worker_.stop_within(options_.patience);
+  Telemetry out = so_far();
+  if (!ended) {
+    out.news.emplace_back("a GPU meter did not come back from its last look: its driver hangs");
+  }
+  return out;
 }
 
 }  // namespace picchio::meters

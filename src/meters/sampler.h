@@ -68,7 +68,7 @@ class Sampler {
   /// zero of the stamps.
   Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
           Clock::time_point began = Clock::now());
-  ~Sampler() = default;
+  ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
@@ -79,19 +79,17 @@ class Sampler {
   /// after an hour.
   [[nodiscard]] Telemetry recent(Micros span) const;
 
-  /// Ends the thread and hands out all of it.
+  /// Ends the thread and hands out all of it. A driver that does not come back within
+  /// SamplerOptions::patience is left to its call, and the recording says so.
   [[nodiscard]] Telemetry stop();
 
  private:
-  void run(StopSignal& signal);
-  void look(bool at_processes);
+  struct State;
+  static void run(State& state, StopSignal& signal);
+  static void look(State& state, StopSignal& signal, bool at_processes);
 
-  MeterSet meters_;  // the thread's alone once it runs
+  std::shared_ptr<State> state_;  // the thread's as well, also when it is left behind
   SamplerOptions options_;
-  std::function<std::vector<int>()> pids_;
-  Clock::time_point began_;
-  mutable std::mutex mutex_;
-  Telemetry recorded_;
   Worker worker_;  // last: it uses what stands above
 };
 

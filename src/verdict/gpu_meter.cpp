@@ -1,6 +1,7 @@
 #include "verdict/gpu_meter.h"
 
 #include "base/text.h"
+#include "verdict/cards_in_use.h"
 #include "verdict/recording.h"
 
 #include <fmt/format.h>
@@ -155,8 +156,10 @@ std::optional<MeterFinding> not_this_device(const MeteredWork& work) {
 }
 
 std::optional<MeterFinding> gpu_vanished(const MeteredWork& work) {
-  const GpuUse* use = lost_gpu(work.run);
-  if (use == nullptr) return std::nullopt;
+  const auto lost = std::ranges::find_if(
+      work.gpus, [](const GpuUse* use) { return use->in_use && !use->lost.empty(); });
+  if (lost == work.gpus.end()) return std::nullopt;
+  const GpuUse* use = *lost;
   return MeterFinding{.sentence = fmt::format("the GPU vanished while the engine ran: {}",
                                               fit(plain(use->lost), 60))};
 }
@@ -187,8 +190,9 @@ std::optional<MeterFinding> nothing_of_ours(const MeteredWork& work) {
   const auto memory = sum(work, &GpuUse::tree_memory);
   const std::optional<double> own = share(work);
   if (!memory || *memory > 0 || own.value_or(0) > kTreeIdle) return std::nullopt;
-  if (idle_before(work) && model_sized(work, sum(work, &GpuUse::memory_step))) return std::nullopt;
+  const auto step = sum(work, &GpuUse::memory_step);
   const double now = busy(work).value_or(0);
+  if (model_sized(work, step) || (!step && now >= kAtWork)) return std::nullopt;
   return MeterFinding{
       .word = Word::cpu,
       .attributed = true,
@@ -224,6 +228,8 @@ std::optional<MeterFinding> busy_before(const MeteredWork& work) {
   if (idle_before(work) || draws_more(work)) return std::nullopt;
   const std::optional<double> idle = idle_busy(work);
   if (!idle && !busy(work)) return std::nullopt;  // nothing about utilisation: memory may tell
+  // What never rises needs nothing to compare with.
+  if (!idle && *busy(work) < kFlatAboveIdle && looks(work) >= kManyLooks) return std::nullopt;
   return MeterFinding{.sentence = idle
                                       ? fmt::format("the GPU was {} busy before the run, and it is "
                                                     "not told with what",
@@ -291,6 +297,11 @@ std::optional<MeterFinding> flat(const MeteredWork& work) {
 }
 
 std::optional<MeterFinding> in_between(const MeteredWork& work) {
+  const std::optional<double> now = busy(work);
+  if (now && *now < idle_busy(work).value_or(0) + kFlatAboveIdle) {
+    return MeterFinding{.sentence = fmt::format("{}; {}: too few looks to call that idle",
+                                                busy_text(work), memory_text(work))};
+  }
   return MeterFinding{.sentence = fmt::format("{}; {}: neither idle nor at work", busy_text(work),
                                               memory_text(work))};
 }
@@ -315,111 +326,46 @@ constexpr MeterRule kRules[] = {
     {"in-between", in_between},
 };
 
-// Which metered GPU is which device of the engine's.
-
-std::string_view vendor_of_backend(std::string_view device) {
-  struct Row {
-    std::string_view backend;
-    std::string_view vendor;
-  };
-  // Vulkan and OpenCL drive any vendor's.
-  constexpr Row kRows[] = {{"CUDA", "nvidia"}, {"ROCm", "amd"},   {"HIP", "amd"},
-                           {"SYCL", "intel"},  {"MTL", "apple"},  {"Metal", "apple"},
-                           {"MUSA", "other"},  {"CANN", "other"}, {"HTP", "other"}};
-  for (const Row& row : kRows) {
-    if (device.starts_with(row.backend)) return row.vendor;
-  }
-  return {};
-}
-
-std::string_view vendor_of_words(std::string_view text) {
-  const std::string words = lower(text);
-  struct Row {
-    std::string_view word;
-    std::string_view vendor;
-  };
-  constexpr Row kRows[] = {{"nvidia", "nvidia"}, {"geforce", "nvidia"}, {"tesla", "nvidia"},
-                           {"quadro", "nvidia"}, {"amd", "amd"},        {"radeon", "amd"},
-                           {"instinct", "amd"},  {"intel", "intel"},    {"apple", "apple"}};
-  for (const Row& row : kRows) {
-    if (words.contains(row.word)) return row.vendor;
-  }
-  return {};
-}
-
-std::string_view vendor_of(const MeteredGpu& gpu) {
-  struct Row {
-    std::string_view meter;
-    std::string_view vendor;
-  };
-  constexpr Row kRows[] = {{"nvml", "nvidia"},
-                           {"jetson", "nvidia"},
-                           {"amdgpu", "amd"},
-                           {"intel", "intel"},
-                           {"apple", "apple"}};
-  for (const Row& row : kRows) {
-    if (gpu.meter == row.meter) return row.vendor;
-  }
-  return vendor_of_words(gpu.name);
-}
-
-/// Every word of one name stands in the other: "NVIDIA GeForce RTX 4090" and "GeForce RTX 4090".
-bool same_name(std::string_view a, std::string_view b) {
-  const std::string left = lower(a);
-  const std::string right = lower(b);
-  auto all_in = [](std::string_view some, std::string_view other) {
-    const auto words = split_blanks(other);
-    return std::ranges::all_of(split_blanks(some), [&](std::string_view word) {
-      return std::ranges::find(words, word) != words.end();
-    });
-  };
-  return !left.empty() && !right.empty() && (all_in(left, right) || all_in(right, left));
-}
-
-/// Indices of the GPUs that `device` can be; several where nothing tells equal ones apart.
-std::vector<std::size_t> metered_as(const DeviceAccount& device, const Telemetry& telemetry) {
-  std::vector<std::size_t> of_vendor;
-  std::vector<std::size_t> of_name;
-  std::string_view vendor = vendor_of_backend(device.name);
-  if (vendor.empty()) vendor = vendor_of_words(device.description);
-  for (std::size_t i = 0; i < telemetry.gpus.size(); ++i) {
-    const std::string_view other = vendor_of(telemetry.gpus[i]);
-    if (!vendor.empty() && !other.empty() && vendor != other) continue;
-    of_vendor.push_back(i);
-    if (same_name(device.description, telemetry.gpus[i].name)) of_name.push_back(i);
-  }
-  return of_name.empty() ? of_vendor : of_name;
-}
-
-bool holds_weights(const DeviceAccount& device) {
-  return device.kind == DeviceKind::hardware_gpu && device.weights_bytes.value_or(0) > 0;
-}
-
+/// The bytes that the log puts on a card, or the whole model where it names none.
 MeteredWork work_of(const Run& run) {
   MeteredWork out{run, {}, {}, std::nullopt};
   std::int64_t expected = 0;
   for (const DeviceAccount& device : run.placement.devices) {
-    if (!holds_weights(device)) continue;
-    expected += *device.weights_bytes;
-    if (!run.gpu_use.empty() && metered_as(device, run.raw.telemetry).empty()) {
-      out.unmetered = device.name;
-    }
-  }
-  if (expected == 0) {
-    // Nothing of it lies there by the log: what a full offload would have brought.
-    for (const DeviceAccount& device : run.placement.devices) {
-      expected += device.weights_bytes.value_or(0);
-    }
+    expected += device.weights_bytes.value_or(0);
   }
   if (expected == 0 && run.raw.model) expected = run.raw.model->tensor_bytes;
   if (expected > 0) out.expected = expected;
-  for (const GpuUse& use : run.gpu_use) {
-    if (use.in_use) out.gpus.push_back(&use);
-  }
-  if (out.gpus.empty()) {
-    for (const GpuUse& use : run.gpu_use) out.gpus.push_back(&use);
-  }
+  for (const GpuUse& use : run.gpu_use) out.gpus.push_back(&use);
   return out;
+}
+
+/// One work for each card in use; of devices that no meter knows one without a card.
+std::vector<MeteredWork> works_of(const Run& run) {
+  std::vector<MeteredWork> out;
+  for (const CardInUse& card : cards_in_use(run)) {
+    MeteredWork work{run, {}, {}, card.weights_bytes};
+    if (card.gpu) work.gpus.push_back(&run.gpu_use[*card.gpu]);
+    if (!card.gpu && !run.gpu_use.empty()) work.unmetered = card.device;
+    out.push_back(std::move(work));
+  }
+  if (out.empty()) out.push_back(work_of(run));
+  return out;
+}
+
+MeterFinding find_by_rules(const MeteredWork& work) {
+  for (const MeterRule& rule : kRules) {
+    std::optional<MeterFinding> finding = rule.find(work);
+    if (!finding) continue;
+    finding->rule = rule.name;
+    return *std::move(finding);
+  }
+  return {};
+}
+
+/// Of several cards the one that speaks for the run: one that contradicts, then one that abstains.
+int weight_of(const MeterFinding& finding) {
+  if (finding.word == Word::cpu) return 2;
+  return finding.word ? 0 : 1;
 }
 
 }  // namespace
@@ -431,30 +377,21 @@ const MeteredGpu& MeteredWork::about(const GpuUse& use) const {
 std::span<const MeterRule> meter_rules() { return kRules; }
 
 MeterFinding read_gpu_meter(const Run& run) {
-  const MeteredWork work = work_of(run);
-  for (const MeterRule& rule : kRules) {
-    std::optional<MeterFinding> finding = rule.find(work);
-    if (!finding) continue;
-    finding->rule = rule.name;
-    return *std::move(finding);
+  const std::vector<MeteredWork> works = works_of(run);
+  std::optional<MeterFinding> out;
+  for (const MeteredWork& work : works) {
+    MeterFinding finding = find_by_rules(work);
+    if (works.size() > 1 && work.gpus.size() == 1) {
+      finding.sentence = fmt::format("gpu {}: {}", work.gpus.front()->gpu, finding.sentence);
+    }
+    if (!out || weight_of(finding) > weight_of(*out)) out = std::move(finding);
   }
-  return {};
+  return out.value_or(MeterFinding{});
 }
 
 void mark_gpus_in_use(Run& run) {
-  std::vector<std::size_t> named;
-  for (const DeviceAccount& device : run.placement.devices) {
-    if (!holds_weights(device)) continue;
-    const std::vector<std::size_t> found = metered_as(device, run.raw.telemetry);
-    named.insert(named.end(), found.begin(), found.end());
-  }
-  // Of equal cards the driver may tell which ones the engine's processes have something on.
-  const auto ours = [&](std::size_t i) {
-    return i < run.gpu_use.size() && run.gpu_use[i].tree_memory.value_or(0) > 0;
-  };
-  const bool told = std::ranges::any_of(named, ours);
-  for (const std::size_t i : named) {
-    if (i < run.gpu_use.size()) run.gpu_use[i].in_use = !told || ours(i);
+  for (const CardInUse& card : cards_in_use(run)) {
+    if (card.gpu) run.gpu_use[*card.gpu].in_use = true;
   }
 }
 

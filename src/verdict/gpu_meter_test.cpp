@@ -181,12 +181,101 @@ TEST(GpuMeter, OfEqualCardsTheDriverTellsWhichOneIsInUse) {
   const MeasuredRun run = run_of_all({timed(full_cuda())}, {idle, Scene{}});
   EXPECT_FALSE(run.gpu_use[0].in_use);
   EXPECT_TRUE(run.gpu_use[1].in_use);
-  // Where it does not tell, the one that worked speaks for both.
-  Scene dumb_idle = scene(flat_line);
-  const MeasuredRun dumb = run_of_all({timed(full_cuda())}, {dumb_idle, scene(whole_device_only)});
-  EXPECT_TRUE(dumb.gpu_use[0].in_use);
+  // Where it does not tell, the one that worked is taken for it.
+  const MeasuredRun dumb =
+      run_of_all({timed(full_cuda())}, {scene(flat_line), scene(whole_device_only)});
+  EXPECT_FALSE(dumb.gpu_use[0].in_use);
   EXPECT_TRUE(dumb.gpu_use[1].in_use);
   EXPECT_EQ(read_gpu_meter(dumb).word, Word::gpu);
+}
+
+TEST(GpuMeter, TheAddressInTheLogTellsTheCard) {
+  RawRun raw = recorded(raw_run(1), {scene(flat_line), scene(whole_device_only)});
+  raw.telemetry.gpus[0].address = "0000:01:00.0";
+  raw.telemetry.gpus[1].address = "0000:02:00.0";
+  const char* const lines[] = {
+      "llama_model_load: using device CUDA0 (NVIDIA GeForce RTX 4070) (0000:0{}:00.0) - 11 MiB "
+      "free",
+      "0.00.1.2 I using device CUDA0 (NVIDIA GeForce RTX 4070) (0000:0{}:00.0) - 9 MiB free"};
+  for (const std::string_view line : lines) {
+    for (const char card : {'1', '2'}) {
+      std::string text(line);
+      text.replace(text.find("{}"), 2, 1, card);
+      raw.passes[0].log = "first\n" + text + "\nlast\n";
+      const MeasuredRun run = assemble(raw, {timed(full_cuda())});
+      EXPECT_EQ(run.gpu_use[0].in_use, card == '1') << text;
+      EXPECT_EQ(judge(run).rule, card == '1' ? "meter-contradicts" : "healthy") << text;
+    }
+  }
+}
+
+TEST(GpuMeter, EachCardThatHoldsWeightsIsHeard) {
+  EngineLog two = log_of({weights("CPU_Mapped", 281.25), weights("CUDA0", 4200),
+                          weights("CUDA1", 4151), kv("CUDA0", 400), kv("CUDA1", 400)},
+                         41, 41);
+  for (const char* name : {"CUDA0", "CUDA1"}) {
+    two.devices.push_back(device(name, "NVIDIA GeForce RTX 4070"));
+    two.loads.back().devices.emplace_back(name);
+  }
+  two.loads.back().splits = GraphSplits{3, std::nullopt, std::nullopt, 1, false};
+  const auto half = [](void (*change)(Scene&)) {
+    Scene out;
+    out.step_gib = out.own_gib = 4.6;
+    out.own_busy = 48;
+    out.decode_busy = out.prefill_busy = 52;
+    change(out);
+    return out;
+  };
+  const Scene works = half([](Scene&) {});
+  const Scene works_untold = half(whole_device_only);
+  const std::pair<Scene, std::string_view> rows[] = {
+      {works, "healthy"},
+      {works_untold, "healthy"},
+      {scene(flat_line), "meter-contradicts"},
+      {scene([](Scene& s) { s.asleep = true; }), "meter-contradicts"},
+      {scene([](Scene& s) {
+         flat_line(s);
+         s.tells_processes = true;
+         s.own_gib = 0;
+       }),
+       "meter-contradicts"},
+  };
+  for (const auto& [second, rule] : rows) {
+    for (const Scene& first : {works, works_untold}) {
+      const MeasuredRun run = run_of_all({timed(two)}, {second, first});
+      EXPECT_EQ(judge(run).rule, rule) << judge(run).sentence;
+    }
+  }
+}
+
+TEST(GpuMeter, AFlatLineNeedsNoLookBefore) {
+  const Scene out = scene([](Scene& s) {
+    flat_line(s);
+    s.idle_busy = std::nullopt;
+  });
+  EXPECT_EQ(read_gpu_meter(run_of(full_cuda(), out)).rule, "flat");
+}
+
+// Drivers of containers and of WSL answer with an empty list.
+TEST(GpuMeter, AnEmptyListConvictsNobodyWhoseMemoryCame) {
+  const Scene rows[] = {
+      scene([](Scene& s) {
+        s.own_gib = 0;
+        s.idle_busy = s.prefill_busy = s.decode_busy = std::nullopt;
+      }),
+      scene([](Scene& s) {
+        s.own_gib = 0;
+        s.idle_busy = 40;
+      }),
+      scene([](Scene& s) {
+        s.own_gib = 0;
+        s.step_gib = std::nullopt;
+      }),
+  };
+  for (const Scene& row : rows) {
+    const MeasuredRun run = run_of(full_cuda(), row);
+    EXPECT_EQ(judge(run).state, State::healthy) << read_gpu_meter(run).sentence;
+  }
 }
 
 TEST(GpuMeter, EnergyIsOfEachPhase) {

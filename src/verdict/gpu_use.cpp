@@ -18,6 +18,8 @@ constexpr double kShortestForEnergy = 1;
 // Of a run that somebody kept: more is a slip in its file.
 constexpr Micros kLongestPass = std::chrono::hours(24 * 365);
 
+constexpr int kAsleepTimes = 10;
+
 struct Spans {
   std::vector<TimeSpan> passes;
   std::vector<TimeSpan> prefill;
@@ -103,7 +105,8 @@ GpuUse use_of(const Telemetry& telemetry, std::size_t gpu, const Spans& spans) {
   use.tree_memory = tree_memory(telemetry, gpu, spans.passes);
   use.tree_evicted = tree_evicted(telemetry, gpu, spans.passes);
   use.lost = passes.lost;
-  use.asleep = passes.samples == 0 && passes.asleep > 0;
+  // Somebody's nvidia-smi wakes it for a look or two.
+  use.asleep = passes.asleep > 0 && passes.samples * kAsleepTimes <= passes.asleep;
   const Stretch work = stretch_of(telemetry, gpu, spans.work);
   if (work.samples > 0) {
     use.throttled_share = static_cast<double>(work.throttled) / work.samples;

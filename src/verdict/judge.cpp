@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "verdict/account.h"
+#include "verdict/cards_in_use.h"
 #include "verdict/causes.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/roofline.h"
@@ -70,9 +71,21 @@ const MachineGpu* machine_gpu(const Hearing& h) {
   return h.measured ? usable_gpu(h.run.raw.machine) : nullptr;
 }
 
-/// True only where every place to look was readable and none of them shows a GPU.
+/// True only where every place to look was readable and none of them shows a GPU. A driver that
+/// runs and does not answer has one that nothing shows.
 bool machine_without_gpu(const Hearing& h) {
-  return h.measured && h.run.raw.machine.gpus_known && machine_gpu(h) == nullptr;
+  return h.measured && h.run.raw.machine.gpus_known && machine_gpu(h) == nullptr &&
+         h.run.raw.telemetry.troubles.empty();
+}
+
+/// The log's device is of a vendor of which this machine, whose GPUs are all known, has none.
+bool of_a_vendor_not_here(const Hearing& h, const DeviceAccount& device) {
+  const std::string_view vendor = vendor_of(device);
+  const Machine& machine = h.run.raw.machine;
+  if (!h.measured || !machine.gpus_known || vendor.empty() || vendor == "other") return false;
+  return std::ranges::none_of(machine.gpus, [&](const MachineGpu& gpu) {
+    return gpu.can_compute && (gpu.vendor.empty() || lower(gpu.vendor) == vendor);
+  });
 }
 
 bool asks_a_remote(const Hearing& h) {
@@ -198,14 +211,18 @@ std::optional<Finding> cpu_without_inventory(const Hearing& h) {
 }
 
 std::optional<Finding> gpu_that_is_not_there(const Hearing& h) {
-  if (!bytes_on_hardware(h) || !machine_without_gpu(h) || !known_backend(h.run.placement)) {
-    return std::nullopt;
-  }
+  if (!bytes_on_hardware(h) || !known_backend(h.run.placement)) return std::nullopt;
   const DeviceAccount* device = biggest(h.run.placement, DeviceKind::hardware_gpu);
   if (device == nullptr) return std::nullopt;
+  if (machine_without_gpu(h)) {
+    return Finding{State::conflicting_evidence,
+                   fmt::format("The log puts the weights on {}, yet this machine shows no GPU.",
+                               label(*device))};
+  }
+  if (machine_gpu(h) == nullptr || !of_a_vendor_not_here(h, *device)) return std::nullopt;
   return Finding{State::conflicting_evidence,
-                 fmt::format("The log puts the weights on {}, yet this machine shows no GPU.",
-                             label(*device))};
+                 fmt::format("The log puts the weights on {}, yet this machine's GPU is {}.",
+                             label(*device), fit(plain(machine_gpu(h)->name), 40))};
 }
 
 std::optional<Finding> no_driver_open(const Hearing& h) {

@@ -110,6 +110,15 @@ std::vector<Case> cases() {
       run_of({timed(cpu_log())}, unknown_machine()));
   add("gpu-not-in-machine", State::conflicting_evidence,
       run_of({timed(full_cuda())}, without_gpu()));
+  RawRun other_vendor = with_gpu();
+  other_vendor.machine.gpus[0].name = "AMD Radeon RX 7900 XTX";
+  other_vendor.machine.gpus[0].vendor = "AMD";
+  add("gpu-not-in-machine", State::conflicting_evidence,
+      run_of({timed(full_cuda())}, other_vendor));
+  RawRun silent_driver = without_gpu();
+  silent_driver.telemetry.troubles = {{"driver and library differ", "reboot"}};
+  add("cpu-inventory-unknown", State::silent_cpu_fallback,
+      run_of({timed(cpu_log())}, silent_driver));
   MeasuredRun closed = run_of({timed(full_cuda())}, with_gpu());
   closed.raw.passes[0].process = process_facts({"libggml-cpu.so"});
   add("process-without-gpu", State::conflicting_evidence, closed);

@@ -107,16 +107,16 @@ std::optional<double> by_power(const Telemetry& telemetry, std::size_t gpu, Time
 std::vector<Point> gpu_seconds(const Telemetry& telemetry, std::size_t gpu) {
   std::map<int, double> by_pid;
   std::vector<Point> sums;
+  double sum = 0;
   bool told = false;
   for (const ProcessSample& sample : telemetry.processes) {
     for (const GpuProcessUse& use : sample.use) {
       if (use.device != static_cast<int>(gpu) || !use.gpu_seconds) continue;
       told = true;
       double& kept = by_pid[use.pid];
+      sum += std::max(0.0, *use.gpu_seconds - kept);
       kept = std::max(kept, *use.gpu_seconds);
     }
-    double sum = 0;
-    for (const auto& [pid, spent] : by_pid) sum += spent;
     sums.push_back({sample.at, sum});
   }
   return told ? sums : std::vector<Point>{};
