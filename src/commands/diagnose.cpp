@@ -65,7 +65,7 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
                "have the system forget the file first, so that the cold pass reads the disk");
   app.add_flag("--no-telemetry", options.no_telemetry, "do not look at the GPU meters");
   app.add_option("--hz", options.hz, "looks at the GPU meters in a second (10)")
-      ->check(CLI::Range(kFewestHz, kMostHz));
+      ->check(number_between(kFewestHz, kMostHz));
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
   app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
   app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");

@@ -12,7 +12,7 @@ MeterRecorder::MeterRecorder(std::optional<double> hz, const os::Interrupts& int
     nothing_.none_because = "--no-telemetry";
     return;
   }
-  meters::MeterSet meters = meters::MeterSet::open(meter_place(&interrupts));
+  meters::MeterSet meters = meters::MeterSet::open_within(meter_place(&interrupts));
   gpus_.assign(meters.gpus().begin(), meters.gpus().end());
   const auto pids = [this]() -> std::vector<int> {
     const int pid = pid_;

@@ -11,23 +11,25 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace picchio {
 namespace {
 
-/// Some figures are differences, and a driver's first answer is often an old one.
-Telemetry look_twice(meters::MeterSet set) {
-  Telemetry told;
-  told.gpus.assign(set.gpus().begin(), set.gpus().end());
-  told.news = set.news();
-  if (told.gpus.empty()) {
-    told.none_because = told.news.empty() ? "no GPU meter on this machine" : told.news.front();
-    return told;
+/// Some figures are differences, and a driver's first answer is often an old one. In a thread,
+/// since a driver can hang.
+Telemetry look_twice(meters::MeterSet set, const os::Interrupts* interrupts) {
+  constexpr auto kStep = std::chrono::milliseconds(10);
+  constexpr auto kPatience = std::chrono::seconds(15);  // a driver that wakes up many cards
+  meters::Sampler sampler(std::move(set), {.hz = 4}, nullptr);
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < give_up) {
+    if (interrupts != nullptr && interrupts->caught()) break;
+    const Telemetry told = sampler.so_far();
+    if (told.samples.size() >= 2 || !told.none_because.empty()) break;
+    std::this_thread::sleep_for(kStep);
   }
-  (void)set.sample();
-  std::this_thread::sleep_for(std::chrono::milliseconds(250));
-  told.samples.push_back({Micros{0}, set.sample()});
-  return told;
+  return sampler.stop();
 }
 
 }  // namespace
@@ -44,8 +46,8 @@ ExitCode meters_command(const Arguments& arguments) {
   if (const auto code = parse_options(app, arguments.words)) return *code;
   // Without it, a meter that would run a program is left out.
   const Result<os::Interrupts> interrupts = os::Interrupts::install();
-  const Telemetry told =
-      look_twice(meters::MeterSet::open(meter_place(interrupts ? &*interrupts : nullptr)));
+  const os::Interrupts* stop = interrupts ? &*interrupts : nullptr;
+  const Telemetry told = look_twice(meters::MeterSet::open_within(meter_place(stop)), stop);
   if (interrupts && interrupts->caught()) return ExitCode::interrupted;
   const Machine machine = read_machine();
   const std::string human = meters_text(told, machine);

@@ -73,4 +73,13 @@ std::string examples(std::initializer_list<std::string_view> lines) {
   return out;
 }
 
+CLI::Validator number_between(double least, double most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    const std::optional<double> value = parse_double(text);
+    if (value && *value >= least && *value <= most) return {};
+    return fmt::format("'{}' is no number from {} to {}", plain(text), least, most);
+  };
+  return {check, fmt::format("FROM {} TO {}", least, most)};
+}
+
 }  // namespace picchio

@@ -17,6 +17,9 @@ namespace picchio {
 [[nodiscard]] std::optional<ExitCode> parse_options(CLI::App& app,
                                                     const std::vector<std::string>& words);
 
+/// A check of a number's range. CLI11's own lets a NaN through.
+[[nodiscard]] CLI::Validator number_between(double least, double most);
+
 /// "Examples:" with one line each, for the end of a command's help.
 [[nodiscard]] std::string examples(std::initializer_list<std::string_view> lines);
 

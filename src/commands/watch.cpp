@@ -57,11 +57,11 @@ void add_options(CLI::App& app, WatchOptions& options) {
   app.add_option("TARGET", options.target,
                  "a pid, 'ollama', or an address of this machine: http://localhost:8080, :8080");
   app.add_option("--for", options.seconds, "seconds to watch (until it ends, or q or Ctrl-C)")
-      ->check(CLI::Range(0.1, kLongest));
+      ->check(number_between(0.1, kLongest));
   app.add_option("--every", options.every, "seconds from line to line (1)")
-      ->check(CLI::Range(0.1, 24.0 * 3600));
+      ->check(number_between(0.1, 24.0 * 3600));
   app.add_option("--hz", options.hz, "looks at the GPUs in a second (10)")
-      ->check(CLI::Range(0.2, 50.0));
+      ->check(number_between(0.2, 50.0));
   app.add_option("--keep-logs", options.keep_logs,
                  "keep the recording here: telemetry.jsonl and watch.json");
   app.add_flag("--json", options.json, "JSON on stdout in the end, the summary on stderr");
@@ -253,7 +253,7 @@ ExitCode watch(const Arguments& arguments) {
   if (const Result<> ok = prepare_keep_folder(options.keep_logs); !ok) return fail_with(ok.error());
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());
-  meters::MeterSet meters = meters::MeterSet::open(meter_place(&*interrupts));
+  meters::MeterSet meters = meters::MeterSet::open_within(meter_place(&*interrupts));
   if (!aim->target && meters.gpus().empty()) {
     const std::string why = meters.news().empty() ? "" : ": " + meters.news().front();
     return fail_with({ErrorKind::not_found, "there is no GPU meter on this machine" + why,

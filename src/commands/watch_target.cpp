@@ -4,6 +4,7 @@
 #include "engines/ollama/address.h"
 #include "machine/port_owner.h"
 #include "os/identity.h"
+#include "os/proc.h"
 
 #include <fmt/format.h>
 
@@ -132,6 +133,12 @@ Result<WatchTarget> resolve_watch_target(const std::string& word) {
       return fail(ErrorKind::not_found, "there is no process {}", fit(word, 40));
     }
     if (*pid == os::own_pid()) return fail(ErrorKind::unsupported, "{} is picchio itself", *pid);
+    // /proc answers to the number of a thread too, and no meter knows it.
+    const auto process = os::process_of_thread("/", static_cast<int>(*pid));
+    if (process && *process != *pid) {
+      return with_hint(fail(ErrorKind::unsupported, "{} is a thread of process {}", *pid, *process),
+                       fmt::format("picchio watch {}", *process));
+    }
     return WatchTarget{.pid = static_cast<int>(*pid), .name = "", .found_by = ""};
   }
   const Result<ServerAddress> address = parse_server_address(word);

@@ -1,6 +1,10 @@
 #include "meters/sampler.h"
 
+#include "os/signals.h"
+
 #include <algorithm>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace picchio::meters {
@@ -46,6 +50,33 @@ MeterSet MeterSet::open(const Place& place, std::span<const Candidate> from) {
     }
   }
   return set;
+}
+
+MeterSet MeterSet::open_within(const Place& place, std::chrono::steady_clock::duration patience) {
+  struct Opened {
+    std::mutex mutex;
+    std::optional<MeterSet> set;
+  };
+  const auto opened = std::make_shared<Opened>();
+  Worker worker([opened, place](StopSignal&) {
+    MeterSet set = open(place);
+    const std::scoped_lock lock(opened->mutex);
+    opened->set = std::move(set);
+  });
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  const auto waiting = [&] {
+    const std::scoped_lock lock(opened->mutex);
+    return !opened->set && std::chrono::steady_clock::now() < give_up &&
+           !(place.interrupts != nullptr && place.interrupts->caught());
+  };
+  while (waiting()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  constexpr std::chrono::milliseconds kLastMoment{100};
+  (void)worker.stop_within(kLastMoment);
+  const std::scoped_lock lock(opened->mutex);
+  if (opened->set) return *std::move(opened->set);
+  MeterSet none;
+  none.news_.emplace_back("a GPU driver does not answer: its meter could not be opened");
+  return none;
 }
 
 std::ptrdiff_t MeterSet::place_of(std::size_t meter, int own) const {
@@ -96,6 +127,10 @@ std::vector<GpuProcessUse> MeterSet::process_use(std::span<const int> pids,
 }
 
 struct Sampler::State {
+  State(MeterSet all, SamplerOptions how, std::function<std::vector<int>()> whom,
+        Clock::time_point zero)
+      : meters(std::move(all)), options(how), pids(std::move(whom)), began(zero) {}
+
   MeterSet meters;  // the thread's alone once it runs
   SamplerOptions options;
   std::function<std::vector<int>()> pids;
@@ -106,14 +141,9 @@ struct Sampler::State {
 
 Sampler::Sampler(MeterSet meters, SamplerOptions options, std::function<std::vector<int>()> pids,
                  Clock::time_point began)
-    : state_(std::make_shared<State>()),
+    : state_(std::make_shared<State>(std::move(meters), options, std::move(pids), began)),
       options_(options),
-      worker_([state = state_](StopSignal& signal) { run(*state, signal); }) {
-  state_->meters = std::move(meters);
-  state_->options = options;
-  state_->pids = std::move(pids);
-  state_->began = began;
-}
+      worker_([state = state_](StopSignal& signal) { run(*state, signal); }) {}
 
 Sampler::~Sampler() { (void)worker_.stop_within(options_.patience); }
 

@@ -24,6 +24,14 @@ class MeterSet {
   [[nodiscard]] static MeterSet open(const Place& place,
                                      std::span<const Candidate> from = candidates());
 
+  /// The same for programs that a person waits for: a driver that does not answer within `patience`
+  /// is left behind, and so is the wait once place.interrupts were caught; then no GPU is known,
+  /// and that is news.
+  [[nodiscard]] static MeterSet open_within(
+      const Place& place, std::chrono::steady_clock::duration patience = kOpenPatience);
+  /// NVML starts each sleeping card in turn, some seconds each.
+  static constexpr std::chrono::seconds kOpenPatience{20};
+
   /// As MeteredGpu says, but for `index`: the place in this span. A sleeping GPU gets its name with
   /// the first sample after it wakes.
   [[nodiscard]] std::span<const MeteredGpu> gpus() const { return gpus_; }
@@ -57,6 +65,7 @@ struct SamplerOptions {
   double hz = 10;             // whole-device figures
   double process_hz = 2;      // figures of processes: walks through /proc cost more
   std::size_t most = 20'000;  // samples kept of each kind; when full, every second one goes
+  std::chrono::milliseconds patience{2000};  // with a driver's call that goes on at the end
 };
 
 /// Reads in a thread of its own from start() to stop(); a driver that blocks blocks only that.

@@ -27,6 +27,9 @@ struct ProcStat {
 
 [[nodiscard]] std::optional<ProcStat> read_proc_stat(const std::string& root, int pid);
 
+/// The process that `id`, a process's or a thread's, belongs to; absent when there is none.
+[[nodiscard]] std::optional<int> process_of_thread(const std::string& root, int id);
+
 /// All numeric names in /proc, ascending. Absent when /proc cannot be listed.
 [[nodiscard]] std::optional<std::vector<int>> all_processes(const std::string& root);
 

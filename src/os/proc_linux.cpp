@@ -136,6 +136,17 @@ std::optional<std::vector<int>> all_processes(const std::string& root) {
   return pids;
 }
 
+std::optional<int> process_of_thread(const std::string& root, int id) {
+  const auto status = read_proc(root, id, "status");
+  if (!status) return std::nullopt;
+  for (std::string_view line : split_lines(*status)) {
+    if (!take_prefix(line, "Tgid:")) continue;
+    const auto process = parse_int(trim(line));
+    if (process) return static_cast<int>(*process);
+  }
+  return std::nullopt;
+}
+
 std::vector<int> process_tree(const std::string& root, int pid) {
   if (!exists(proc_file(root, pid, "stat"))) return {};
   std::vector<int> tree{pid};

@@ -8,6 +8,10 @@ std::optional<ProcStat> read_proc_stat(const std::string& /*root*/, int /*pid*/)
   return std::nullopt;
 }
 std::optional<std::vector<int>> all_processes(const std::string& /*root*/) { return std::nullopt; }
+std::optional<int> process_of_thread(const std::string& /*root*/, int /*id*/) {
+  return std::nullopt;
+}
+
 std::vector<int> process_tree(const std::string& /*root*/, int /*pid*/) { return {}; }
 std::optional<double> cpu_seconds_of_tree(const std::string& /*root*/, int /*pid*/) {
   return std::nullopt;

@@ -24,6 +24,8 @@ constexpr int kEnoughLooks = 3;
 constexpr double kNothing = 0.5;
 // Contexts alone take some ten to some hundred MiB; less than this is a client that only looked.
 constexpr std::int64_t kOwnMemory = std::int64_t{64} << 20;
+// What a driver keeps for itself and its contexts.
+constexpr std::int64_t kUnaccounted = std::int64_t{1} << 30;
 // /proc cuts "nvidia-cuda-mps-server": it computes for its clients, and the driver names only it.
 constexpr std::string_view kSharingServer = "nvidia-cuda-mps";
 
@@ -105,7 +107,8 @@ bool device_quiet(const WatchedScene& s) {
 /// By the time that the meter gives the tree's processes.
 bool tree_works(const WatchedScene& s) {
   const ProcessShare& tree = s.figures.tree;
-  const int wanted = std::min(2, tree.looks_told);  // one look alone may be a slip of the driver's
+  // One look alone may be a slip of the driver's; a very short watch has no more.
+  const int wanted = s.figures.process_looks < kEnoughLooks ? 1 : 2;
   return tree.looks_told > 0 && tree.looks_working >= wanted;
 }
 
@@ -226,6 +229,14 @@ Found no_device_open(const WatchedScene& s) {
   return WatchFinding{Activity::idle, text};
 }
 
+/// More of the device's memory is in use than the tree and a driver's bookkeeping account for: a
+/// process that /proc hides from us is there.
+bool somebody_hidden(const WatchedScene& s) {
+  const auto all = s.figures.memory_peak;
+  const auto own = s.figures.tree.memory_peak;
+  return all && own && *all - *own > kUnaccounted;
+}
+
 /// Its own memory on a busy device, and nobody else in sight.
 Found memory_and_alone(const WatchedScene& s) {
   const ProcessShare& tree = s.figures.tree;
@@ -233,6 +244,7 @@ Found memory_and_alone(const WatchedScene& s) {
   // A driver that tells times may be late with them, so a short watch does not count.
   const bool no_times = tree.looks_told == 0 && s.figures.process_looks >= kEnoughLooks;
   if (!device_works(s) || !holds || !no_times || !others(s).empty()) return std::nullopt;
+  if (somebody_hidden(s)) return std::nullopt;
   const ProcessShare* who = leading(s);
   return WatchFinding{
       Activity::busy,
