@@ -20,6 +20,8 @@ constexpr double kQuietMedian = 5;
 constexpr double kQuietPeak = 20;
 // Fewer looks than this are no watch: a driver's first answer is often an old one.
 constexpr int kEnoughLooks = 3;
+// At the processes: a driver answers to the first of them with nothing, and may skip another.
+constexpr int kFewLooks = 4;
 // A share of the time that is rounding.
 constexpr double kNothing = 0.5;
 // Contexts alone take some ten to some hundred MiB; less than this is a client that only looked.
@@ -107,8 +109,8 @@ bool device_quiet(const WatchedScene& s) {
 /// By the time that the meter gives the tree's processes.
 bool tree_works(const WatchedScene& s) {
   const ProcessShare& tree = s.figures.tree;
-  // One look alone may be a slip of the driver's; a very short watch has no more.
-  const int wanted = s.figures.process_looks < kEnoughLooks ? 1 : 2;
+  // One look alone may be a slip of the driver's; a short watch has no more.
+  const int wanted = s.figures.process_looks <= kFewLooks ? std::min(2, tree.looks_told) : 2;
   return tree.looks_told > 0 && tree.looks_working >= wanted;
 }
 

@@ -190,6 +190,19 @@ const Case kTargetCases[] = {
      Activity::idle,
      "quiet",
      {"1% busy at median"}},
+    {"no times, its memory, and more in use than anybody in sight holds",
+     {.busy = busy,
+      .tree_bytes = 900 * kMiB,
+      .change =
+          [](WatchRecord& r) {
+            missing(r, {GpuFigure::process_busy});
+            for (GpuSample& sample : r.telemetry.samples) {
+              sample.readings[0].memory_bytes = 5400 * kMiB;
+            }
+          }},
+     Activity::not_sure,
+     "busy-for-nobody",
+     {"for whom, nothing tells"}},
     {"no times, but its memory, a busy card and nobody else",
      {.busy = busy,
       .tree_bytes = 5400 * kMiB,
