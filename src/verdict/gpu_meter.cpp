@@ -92,8 +92,9 @@ std::optional<std::int64_t> sum(const MeteredWork& work,
                                 std::optional<std::int64_t> GpuUse::* bytes) {
   std::int64_t out = 0;
   for (const GpuUse* use : work.gpus) {
-    if (!(use->*bytes)) return std::nullopt;
-    out += *(use->*bytes);
+    const std::optional<std::int64_t> value = use->*bytes;
+    if (!value) return std::nullopt;
+    out += *value;
   }
   return out;
 }
@@ -207,7 +208,7 @@ std::optional<MeterFinding> nothing_of_ours(const MeteredWork& work) {
 std::optional<MeterFinding> own_memory(const MeteredWork& work) {
   const auto memory = sum(work, &GpuUse::tree_memory);
   const std::optional<double> now = busy(work);
-  if (!model_sized(work, memory) || share(work)) return std::nullopt;
+  if (!memory || !model_sized(work, memory) || share(work)) return std::nullopt;
   if (!now || *now < kAtWork || !idle_before(work) || upper_bound_only(work)) return std::nullopt;
   return MeterFinding{.word = Word::gpu,
                       .attributed = true,
@@ -227,9 +228,10 @@ std::optional<MeterFinding> some_of_ours(const MeteredWork& work) {
 std::optional<MeterFinding> busy_before(const MeteredWork& work) {
   if (idle_before(work) || draws_more(work)) return std::nullopt;
   const std::optional<double> idle = idle_busy(work);
-  if (!idle && !busy(work)) return std::nullopt;  // nothing about utilisation: memory may tell
+  const std::optional<double> now = busy(work);
+  if (!idle && !now) return std::nullopt;  // nothing about utilisation: memory may tell
   // What never rises needs nothing to compare with.
-  if (!idle && *busy(work) < kFlatAboveIdle && looks(work) >= kManyLooks) return std::nullopt;
+  if (!idle && now && *now < kFlatAboveIdle && looks(work) >= kManyLooks) return std::nullopt;
   return MeterFinding{.sentence = idle
                                       ? fmt::format("the GPU was {} busy before the run, and it is "
                                                     "not told with what",

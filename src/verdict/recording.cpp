@@ -183,8 +183,9 @@ std::optional<std::int64_t> most_bytes(const Telemetry& telemetry, std::size_t g
     if (!within(sample.at, spans)) continue;
     std::optional<std::int64_t> sum;
     for (const GpuProcessUse& use : sample.use) {
-      if (use.device != static_cast<int>(gpu) || !(use.*bytes)) continue;
-      sum = std::min(sum.value_or(0) + *(use.*bytes), kMostBytes);
+      const std::optional<std::int64_t> value = use.*bytes;
+      if (use.device != static_cast<int>(gpu) || !value) continue;
+      sum = std::min(sum.value_or(0) + *value, kMostBytes);
     }
     if (sum) most = std::max(most.value_or(0), *sum);
   }
