@@ -28,6 +28,9 @@ constexpr double kFlatAboveIdle = 15;
 constexpr double kModelStep = 0.5;
 // Without a known size: a CUDA context is 300 to 450 MiB, so more than that is a model.
 constexpr std::int64_t kStepOfUnknown = 1024LL * 1024 * 1024;
+// Of those bytes: a driver's bookkeeping, or a neighbour's window.
+constexpr double kNothingCame = 0.1;
+constexpr int kSomeLooks = 3;
 // Below this the log's own bytes are within what a driver's bookkeeping moves.
 constexpr std::int64_t kTooLittleToSee = 128LL * 1024 * 1024;
 // Of the device's time. One backend's share of a run whose layers are half on the host is above
@@ -169,6 +172,32 @@ std::optional<MeterFinding> powered_down(const MeteredWork& work) {
   const bool all = std::ranges::all_of(work.gpus, [](const GpuUse* use) { return use->asleep; });
   if (!all) return std::nullopt;
   return MeterFinding{.word = Word::cpu, .sentence = "the GPU was powered down all the while"};
+}
+
+/// However short the work was, the model's bytes lay there from its load to its end.
+std::optional<MeterFinding> nothing_came(const MeteredWork& work) {
+  const bool short_work = looks(work) >= kSomeLooks && looks(work) < kEnoughLooks;
+  const bool claimed =
+      std::ranges::all_of(work.gpus, [](const GpuUse* use) { return use->in_use; });
+  const auto step = sum(work, &GpuUse::memory_step);
+  if (!short_work || !claimed || !step || !work.expected || *work.expected < kStepOfUnknown) {
+    return std::nullopt;
+  }
+  const auto own = sum(work, &GpuUse::tree_memory);
+  const bool unified = std::ranges::any_of(
+      work.gpus, [&](const GpuUse* use) { return work.about(*use).unified_memory; });
+  const std::optional<double> peak =
+      most(work, [](const GpuUse& use) { return use.work.busy_peak; });
+  if (unified || own.value_or(0) > 0 || !peak || *peak >= kFlatAboveIdle || draws_more(work)) {
+    return std::nullopt;
+  }
+  if (static_cast<double>(*step) >= kNothingCame * static_cast<double>(*work.expected)) {
+    return std::nullopt;
+  }
+  return MeterFinding{
+      .word = Word::cpu,
+      .sentence = fmt::format("{} of weights should have come, and did not: {}; {}",
+                              gib(*work.expected), memory_text(work), busy_text(work))};
 }
 
 std::optional<MeterFinding> too_few_looks(const MeteredWork& work) {
@@ -313,6 +342,7 @@ constexpr MeterRule kRules[] = {
     {"not-this-device", not_this_device},
     {"gpu-vanished", gpu_vanished},
     {"powered-down", powered_down},
+    {"nothing-came", nothing_came},
     {"too-few-looks", too_few_looks},
     {"own-time", own_time},
     {"nothing-of-ours", nothing_of_ours},

@@ -74,6 +74,11 @@ const Row kRows[] = {
        s.idle_watts = 170;
      })},
     {"flat", Word::cpu, false, scene(flat_line)},
+    // However few looks fell into the work.
+    {"nothing-came", Word::cpu, false, scene([](Scene& s) {
+       flat_line(s);
+       s.hz = 0.5;
+     })},
     // Noise around a value that is not zero.
     {"flat", Word::cpu, false, scene([](Scene& s) {
        flat_line(s);
