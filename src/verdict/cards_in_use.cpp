@@ -1,6 +1,7 @@
 #include "verdict/cards_in_use.h"
 
 #include "base/text.h"
+#include "verdict/bandwidth.h"
 
 #include <fmt/format.h>
 
@@ -55,19 +56,6 @@ std::string_view vendor_of_metered(const MeteredGpu& gpu) {
   return vendor_of_words(gpu.name);
 }
 
-/// Every word of one name stands in the other: "NVIDIA GeForce RTX 4090" and "GeForce RTX 4090".
-bool same_name(std::string_view a, std::string_view b) {
-  const std::string left = lower(a);
-  const std::string right = lower(b);
-  auto all_in = [](std::string_view some, std::string_view other) {
-    const auto words = split_blanks(other);
-    return std::ranges::all_of(split_blanks(some), [&](std::string_view word) {
-      return std::ranges::find(words, word) != words.end();
-    });
-  };
-  return !left.empty() && !right.empty() && (all_in(left, right) || all_in(right, left));
-}
-
 /// "0000:01:00.0" of "using device CUDA0 (NVIDIA GeForce RTX 4090) (0000:01:00.0) - 23592 MiB
 /// free", which builds of mid 2025 and later print.
 std::string address_in_log(std::string_view log, std::string_view device) {
@@ -97,7 +85,7 @@ std::vector<std::size_t> metered_as(const DeviceAccount& device, const Run& run)
     const std::string_view other = vendor_of_metered(telemetry.gpus[i]);
     if (!vendor.empty() && !other.empty() && vendor != other) continue;
     of_vendor.push_back(i);
-    if (same_name(device.description, telemetry.gpus[i].name)) of_name.push_back(i);
+    if (same_device_name(device.description, telemetry.gpus[i].name)) of_name.push_back(i);
   }
   return of_name.empty() ? of_vendor : of_name;
 }

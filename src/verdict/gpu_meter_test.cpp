@@ -261,6 +261,30 @@ TEST(GpuMeter, AFlatLineNeedsNoLookBefore) {
   EXPECT_EQ(read_gpu_meter(run_of(full_cuda(), out)).rule, "flat");
 }
 
+TEST(GpuMeter, ACardOfALongerNameIsAnother) {
+  Scene stronger = scene(whole_device_only);
+  stronger.name = "NVIDIA GeForce RTX 4070 Ti";
+  const MeasuredRun run = run_of_all({timed(full_cuda())}, {scene(flat_line), stronger});
+  EXPECT_TRUE(run.gpu_use[0].in_use);
+  EXPECT_FALSE(run.gpu_use[1].in_use);
+  EXPECT_EQ(judge(run).rule, "meter-contradicts");
+}
+
+// Asleep before the run is idle before the run, also where few looks fell into it.
+TEST(GpuMeter, ACardThatWakesIsComparedWithItsSleep) {
+  const Scene flat = scene([](Scene& s) {
+    flat_line(s);
+    s.wakes = true;
+    s.hz = 2;
+  });
+  EXPECT_EQ(judge(run_of(full_cuda(), flat)).rule, "meter-contradicts");
+  const Scene works = scene([](Scene& s) {
+    whole_device_only(s);
+    s.wakes = true;
+  });
+  EXPECT_EQ(judge(run_of(full_cuda(), works)).rule, "healthy");
+}
+
 // Drivers of containers and of WSL answer with an empty list.
 TEST(GpuMeter, AnEmptyListConvictsNobodyWhoseMemoryCame) {
   const Scene rows[] = {

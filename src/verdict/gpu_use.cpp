@@ -93,15 +93,17 @@ GpuUse use_of(const Telemetry& telemetry, std::size_t gpu, const Spans& spans) {
   const TimeSpan before{Micros{0}, spans.passes.front().begin};
   const Stretch idle = stretch_of(telemetry, gpu, std::span(&before, 1));
   use.idle_busy = idle.busy_median;
+  // What is powered down is idle, and nobody has memory on it.
+  const bool slept = idle.samples == 0 && idle.asleep > 0;
+  if (slept) use.idle_busy = 0;
   use.idle_watts = idle.watts_median;
   use.idle_samples = idle.samples;
   use.prefill = phase_of(telemetry, gpu, spans.prefill, spans.prompt_tokens);
   use.decode = phase_of(telemetry, gpu, spans.decode, spans.generated_tokens);
   use.work = phase_of(telemetry, gpu, spans.work, spans.prompt_tokens + spans.generated_tokens);
   const Stretch passes = stretch_of(telemetry, gpu, spans.passes);
-  if (passes.memory_peak && idle.memory_median) {
-    use.memory_step = *passes.memory_peak - *idle.memory_median;
-  }
+  const std::optional<std::int64_t> held = slept ? 0 : idle.memory_median;
+  if (passes.memory_peak && held) use.memory_step = *passes.memory_peak - *held;
   use.tree_memory = tree_memory(telemetry, gpu, spans.passes);
   use.tree_evicted = tree_evicted(telemetry, gpu, spans.passes);
   use.lost = passes.lost;

@@ -26,6 +26,7 @@ struct Scene {
   double hz = 10;
   bool lost = false;  // from the middle of the first pass on
   bool asleep = false;
+  bool wakes = false;  // asleep until the engine starts
   bool upper_bound = false;
   bool package = false;
   Throttling throttling = {};
@@ -48,7 +49,7 @@ inline Micros second(double value) { return Micros(static_cast<std::int64_t>(val
 
 inline GpuReading reading_of(const Scene& scene, double since_begin) {
   GpuReading out;
-  if (scene.asleep) {
+  if (scene.asleep || (scene.wakes && since_begin < 0)) {
     out.asleep = true;
     return out;
   }
