@@ -1,25 +1,13 @@
 #include "machine/metered_gpus.h"
 
+#include "evidence/metered_gpu.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 namespace picchio {
 namespace {
-
-std::string_view vendor_of_meter(std::string_view meter) {
-  struct Row {
-    std::string_view meter;
-    std::string_view vendor;
-  };
-  constexpr Row kRows[] = {{"nvml", "NVIDIA"},
-                           {"jetson", "NVIDIA"},
-                           {"amdgpu", "AMD"},
-                           {"intel", "Intel"},
-                           {"apple", "Apple"}};
-  const auto* found = std::ranges::find(kRows, meter, &Row::meter);
-  return found == std::end(kRows) ? std::string_view() : found->vendor;
-}
 
 MachineGpu* known(Machine& machine, const MeteredGpu& gpu, std::string_view vendor) {
   for (MachineGpu& other : machine.gpus) {

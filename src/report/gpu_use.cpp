@@ -1,6 +1,7 @@
 #include "report/gpu_use.h"
 
 #include "base/text.h"
+#include "evidence/metered_gpu.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +9,6 @@
 
 namespace picchio::report {
 namespace {
-
-// At fewer looks than this the slowing was a moment, not the run.
-constexpr double kOftenThrottled = 0.25;
 
 void take_most(std::optional<double>& most, std::optional<double> value) {
   if (value && (!most || *value > *most)) most = value;
@@ -186,7 +184,7 @@ CombinedUse combined(const std::vector<const GpuUse*>& shown) {
     decode_joules.add(use->decode.joules_per_token());
     prefill_joules.add(use->prefill.joules_per_token());
     memory.add(use->memory_step);
-    out.throttled = out.throttled || use->throttled_share >= kOftenThrottled;
+    out.throttled = out.throttled || often_throttled(*use);
     if (out.lost.empty()) out.lost = use->lost;
   }
   out.idle_watts = idle_watts.get();

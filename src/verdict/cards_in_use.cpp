@@ -1,6 +1,7 @@
 #include "verdict/cards_in_use.h"
 
 #include "base/text.h"
+#include "evidence/metered_gpu.h"
 #include "verdict/bandwidth.h"
 
 #include <fmt/format.h>
@@ -40,20 +41,9 @@ std::string_view vendor_of_words(std::string_view text) {
   return {};
 }
 
-std::string_view vendor_of_metered(const MeteredGpu& gpu) {
-  struct Row {
-    std::string_view meter;
-    std::string_view vendor;
-  };
-  constexpr Row kRows[] = {{"nvml", "nvidia"},
-                           {"jetson", "nvidia"},
-                           {"amdgpu", "amd"},
-                           {"intel", "intel"},
-                           {"apple", "apple"}};
-  for (const Row& row : kRows) {
-    if (gpu.meter == row.meter) return row.vendor;
-  }
-  return vendor_of_words(gpu.name);
+std::string vendor_of_metered(const MeteredGpu& gpu) {
+  const std::string_view vendor = vendor_of_meter(gpu.meter);
+  return vendor.empty() ? std::string(vendor_of_words(gpu.name)) : lower(vendor);
 }
 
 /// "0000:01:00.0" of "using device CUDA0 (NVIDIA GeForce RTX 4090) (0000:01:00.0) - 23592 MiB
@@ -82,7 +72,7 @@ std::vector<std::size_t> metered_as(const DeviceAccount& device, const Run& run)
   std::vector<std::size_t> of_name;
   const std::string_view vendor = vendor_of(device);
   for (std::size_t i = 0; i < telemetry.gpus.size(); ++i) {
-    const std::string_view other = vendor_of_metered(telemetry.gpus[i]);
+    const std::string other = vendor_of_metered(telemetry.gpus[i]);
     if (!vendor.empty() && !other.empty() && vendor != other) continue;
     of_vendor.push_back(i);
     if (same_device_name(device.description, telemetry.gpus[i].name)) of_name.push_back(i);

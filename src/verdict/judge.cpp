@@ -1,6 +1,7 @@
 #include "verdict/judge.h"
 
 #include "base/text.h"
+#include "evidence/metered_gpu.h"
 #include "verdict/account.h"
 #include "verdict/cards_in_use.h"
 #include "verdict/causes.h"
@@ -21,8 +22,6 @@ constexpr double kGpuBytesPerSecond = 12e12;
 // For a machine whose RAM was not measured. Two sockets of twelve DDR5-6400 channels read 1.2 TB/s,
 // Xeon Max 1.6 TB/s.
 constexpr double kHostBytesPerSecond = 2e12;
-// At fewer looks than this the slowing was a moment, not the run.
-constexpr double kOftenThrottled = 0.25;
 // Of a GPU's time in decode.
 constexpr double kMostOfTheTime = 0.5;
 // A driver parks a few MiB of anybody's.
@@ -403,7 +402,7 @@ std::optional<Finding> cut_before_cache(const Hearing& h) {
 std::string held_back(const Run& run) {
   for (const GpuUse& use : run.gpu_use) {
     if (!use.in_use) continue;
-    if (use.throttled_share >= kOftenThrottled) {
+    if (often_throttled(use)) {
       return fmt::format(" Heat or its board slowed the GPU at {:.0f}% of the looks.",
                          100 * use.throttled_share);
     }
