@@ -5,6 +5,8 @@ target_compile_options(build_options INTERFACE
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Wformat=2 -Wundef -Wimplicit-fallthrough
   # -Wrestrict: false alarms on std::string in GCC 12 at -O2 and above (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wno-restrict>
+  # -Wdeprecated-declarations: clang reports what libstdc++ 12 itself calls in std::stable_sort.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
   $<$<BOOL:${PICCHIO_WERROR}>:-Werror>)
 if(PICCHIO_SANITIZE)
   target_compile_options(build_options INTERFACE
