@@ -19,6 +19,9 @@ constexpr std::string_view kUnfinishedStems[] = {".part", ".partial",     ".inco
 // aria2, axel, lftp: they write to the final name from the first byte on.
 constexpr std::string_view kControlEndings[] = {".aria2", ".st", ".lftp-pget-status"};
 
+// Of the words that named_as() asks for.
+constexpr std::string_view kTellingParts[] = {"vocab", "imatrix", "lora", "adapter", "vector"};
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 
@@ -86,6 +89,9 @@ NamedAs named_as(std::string_view name) {
     if (low.ends_with(ending)) return NamedAs::unfinished;
   }
   if (low.contains("mmproj")) return NamedAs::projector;
+  // Thousands of names hold none of the words: those need not be taken apart.
+  const auto holds = [&](std::string_view part) { return low.contains(part); };
+  if (std::ranges::none_of(kTellingParts, holds)) return NamedAs::model;
   const Words words(low);
   const bool quantized = words.label() != Label::none;
   if (low.starts_with("ggml-vocab")) return NamedAs::vocabulary;

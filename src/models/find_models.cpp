@@ -76,9 +76,7 @@ class Search {
       look_in(folder);
     }
     add_tags();
-    std::ranges::stable_sort(out_.models, {}, [](const FoundModel& each) {
-      return std::tuple(each.place, lower(each.name), each.detail);
-    });
+    sort_models(out_.models);
     tell_refused();
     return std::move(out_);
   }
@@ -93,7 +91,7 @@ class Search {
       std::string name = each.tag;
       out_.models.push_back({std::move(each.tag), std::move(name), Place::ollama, "", each.bytes});
     }
-    std::ranges::move(stored.refused, std::back_inserter(refused_));
+    for (const Error& error : stored.refused) out_.store_notes.push_back(error.message);
   }
 
   void look_in(const SearchFolder& folder) {
@@ -170,6 +168,24 @@ class Search {
 };
 
 }  // namespace
+
+void sort_models(std::vector<FoundModel>& models) {
+  // A key made once for each: in the comparison it would be most of the search's time.
+  std::vector<std::pair<std::string, std::size_t>> keys;
+  keys.reserve(models.size());
+  for (const FoundModel& each : models) {
+    std::string key(1, static_cast<char>(each.place));
+    key += lower(each.name);
+    key += '\0';
+    key += each.detail;
+    keys.emplace_back(std::move(key), keys.size());
+  }
+  std::ranges::sort(keys);
+  std::vector<FoundModel> sorted;
+  sorted.reserve(models.size());
+  for (const auto& [key, at] : keys) sorted.push_back(std::move(models[at]));
+  models = std::move(sorted);
+}
 
 FoundModels find_models(const SearchPlaces& places) { return Search(places).run(); }
 

@@ -4,6 +4,7 @@
 #include "models/places.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,20 @@ struct FoundModel {
   std::string name;      // the file's, or the tag
   Place place = Place::current_folder;
   std::string detail;  // where in the place: "org/repository", a folder; may be empty
-  std::int64_t bytes = 0;
+  std::optional<std::int64_t> bytes;  // of all parts
   int parts = 1;
 };
 
 struct FoundModels {
   std::vector<FoundModel> models;  // by place, then by name; a file reached twice stands there once
   std::vector<std::string> notes;  // what could not be read, or not to its end: for people
+  std::vector<std::string> store_notes;  // ollama's stores that may not be read; its server knows
 };
 
 /// Nothing is asked of a server. A place that does not exist is no note.
 [[nodiscard]] FoundModels find_models(const SearchPlaces& places);
+
+/// The order of FoundModels::models.
+void sort_models(std::vector<FoundModel>& models);
 
 }  // namespace picchio::models
