@@ -122,8 +122,10 @@ std::expected<std::string, ExitCode> choose_model(bool ask, const os::Interrupts
   const models::FoundModels found = models::find_models(places);
   std::vector<Offer> offers;
   for (const models::FoundModel& model : found.models) offers.push_back(offer_of(model));
-  for (const std::string& note : found.notes) {
-    print_stderr(fmt::format("picchio: note: {}\n", plain(note)));
+  for (const auto& notes : {found.notes, found.store_notes}) {
+    for (const std::string& note : notes) {
+      print_stderr(fmt::format("picchio: note: {}\n", plain(note)));
+    }
   }
   if (offers.empty()) return nothing_found(places);
   if (offers.size() == 1) return measure_this(offers.front(), "the only model here: ");

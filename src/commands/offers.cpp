@@ -20,7 +20,7 @@ std::string where_of(const models::FoundModel& model) {
 }  // namespace
 
 Offer offer_of(const models::FoundModel& model) {
-  std::string size = format_bytes(model.bytes);
+  std::string size = model.bytes ? format_bytes(*model.bytes) : "";
   if (model.parts > 1) size += fmt::format(", {} parts", model.parts);
   return {model.argument, model.name, std::move(size), where_of(model)};
 }
