@@ -16,7 +16,8 @@ MAY_INCLUDE = {
     "meters": {"base", "evidence", "os"},
     "engines": {"base", "evidence", "os"},
     "kept": {"base", "evidence", "os"},
-    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept"},
+    "models": {"base", "evidence", "os", "engines"},
+    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "models"},
     "main.cpp": {"base", "commands", "evidence"},
 }
 SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|termios\.h|ifaddrs\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")

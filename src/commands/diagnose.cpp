@@ -4,6 +4,7 @@
 #include "commands/engine_probe.h"
 #include "commands/keep_folder.h"
 #include "commands/measure.h"
+#include "commands/model_choice.h"
 #include "commands/open_model.h"
 #include "commands/options.h"
 #include "commands/output.h"
@@ -167,6 +168,7 @@ ExitCode diagnose(const Arguments& arguments) {
   DiagnoseOptions options;
   CLI::App app(
       "Measures one local LLM run and says where the model really ran, why, and what to change.\n"
+      "Without a model those of this machine are offered. "
       "Arguments behind '--' go to the engine untouched.",
       "picchio");
   add_options(app, options);
@@ -175,13 +177,13 @@ ExitCode diagnose(const Arguments& arguments) {
                        "picchio model.gguf --passes 5 --json > result.json", "picchio qwen3:8b",
                        "picchio http://127.0.0.1:8080"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
-  if (options.model.empty()) {
-    print_error(
-        {ErrorKind::unsupported, "no model given", "picchio MODEL.gguf; see picchio --help"});
-    return ExitCode::could_not_run;
-  }
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return report_failure(interrupts.error());
+  if (options.model.empty()) {
+    const auto chosen = choose_model(!options.output.json, *interrupts);
+    if (!chosen) return chosen.error();
+    options.model = *chosen;
+  }
   const Result<Target> target = resolve_target(options.model);
   if (!target) return report_failure(target.error());
 

@@ -77,6 +77,9 @@ struct HttpResponse {
 struct HttpClientOptions {
   std::string user_agent;  // "picchio/0.1.0"
   std::string ca_file;     // certificates to trust instead of the system's; empty: the system's
+  /// monotonic_now() after which no request of this client goes on: for several small questions
+  /// that together must not take longer, whoever answers.
+  std::optional<Micros> give_up_at = std::nullopt;
 };
 
 class HttpClient {

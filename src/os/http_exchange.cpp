@@ -171,6 +171,9 @@ Result<> HttpExchange::check_limits() {
     return fail(ErrorKind::interrupted, "stopped while waiting for {}", plain(head_.host));
   }
   const Micros now = monotonic_now();
+  if (session_.options.give_up_at && now >= *session_.options.give_up_at) {
+    return fail(ErrorKind::timed_out, "{} did not answer in time", plain(head_.host));
+  }
   const HttpDeadlines& limits = request_.deadlines;
   if (give_up_at_ && now >= *give_up_at_) {
     return too_late(*limits.overall, "did not complete its answer");

@@ -212,6 +212,25 @@ TEST(Http, SlowAnswersAreSentences) {
   });
 }
 
+TEST(Http, OneDeadlineForAllRequestsOfAClient) {
+  std::atomic<int> asked = 0;
+  LoopbackServer server([&](const Request&) {
+    return ++asked == 1 ? Answer{"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"}
+                        : Answer{"", Then::stall};
+  });
+  const Micros give_up_at = monotonic_now() + 500ms;
+  Result<HttpClient> http = HttpClient::open({"test", "", give_up_at}, nullptr);
+  ASSERT_TRUE(http);
+  EXPECT_TRUE(http->send(get(server.url("/"))));
+  for (int i = 0; i < 2; ++i) {
+    const auto late = http->send(get(server.url("/")));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().kind, ErrorKind::timed_out);
+    EXPECT_EQ(late.error().message, server.host() + " did not answer in time");
+  }
+  EXPECT_GE(monotonic_now(), give_up_at);
+}
+
 TEST(Http, AServerThatIsNotThere) {
   std::string url;
   std::string host;
@@ -285,7 +304,7 @@ TEST(Http, TheCallerStopsIt) {
   LoopbackServer server([](const Request&) { return Answer{"", Then::stall}; });
   HttpClient http = client();
   HttpRequest request = get(server.url("/"));
-  int asked = 0;
+  std::atomic<int> asked = 0;
   request.keep_going = [&](std::int64_t received) {
     EXPECT_EQ(received, 0);
     return ++asked < 3;

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import string
 import subprocess
 import sys
@@ -28,7 +29,7 @@ BLOCK_COLUMNS = 66
 BLOCK_LINES = 20
 # A test says itself what steers the engine; what the developer's shell holds must not.
 STEERING = re.compile(
-    r"^(LLAMA|GGML|OLLAMA|CUDA|HIP|ROCR|HSA|VK|MESA|GPU|ONEAPI|ZE|MUSA|ASCEND|PICCHIO)_|^(LC_.*|LANG|NO_COLOR)$")
+    r"^(LLAMA|GGML|OLLAMA|CUDA|HIP|ROCR|HSA|VK|MESA|GPU|ONEAPI|ZE|MUSA|ASCEND|PICCHIO|HF|HUGGINGFACE)_|^(LC_.*|LANG|NO_COLOR)$")
 KEYWORDS = {"NAME", "LABEL", "REQUIRES", "TIMEOUT", "ENV", "MODEL", "STDIN", "RUN", "EXIT", "EXPECT", "EXPECT_NOT",
             "EXPECT_RE", "EXPECT_ERR", "EXPECT_ERR_NOT", "EXPECT_ERR_RE", "EXPECT_EMPTY", "EXPECT_JSON",
             "EXPECT_SCHEMA", "EXPECT_BLOCK", "EXPECT_FILE", "LEAVES"}
@@ -113,6 +114,18 @@ def has_gpu():
                ("/dev/nvidia[0-9]*", "/dev/kfd", "/dev/dri/renderD*", "/dev/dxg", "/proc/driver/nvidia/gpus/*"))
 
 
+def not_alone():
+    """What `picchio` without a model would offer here besides a case's own files, or None."""
+    for store in ("/usr/share/ollama/.ollama", "/var/lib/ollama"):
+        if os.path.exists(store):
+            return f"there is an ollama store of the system, {store}"
+    for port in (11434, 8080, 9931, 1234, 8000, 30000, 5001, 5000):
+        with socket.socket() as client:
+            if client.connect_ex(("127.0.0.1", port)) == 0:
+                return f"something listens on port {port}"
+    return None
+
+
 def missing_requirement(name, variables):
     """Why this machine cannot run the case, or None."""
     kind, _, detail = name.partition(":")
@@ -125,6 +138,7 @@ def missing_requirement(name, variables):
         "corpus": lambda: None if os.path.isdir(variables["CORPUS"] or "") else "the log corpus is not here",
         "schema": lambda: None if find_schema(detail) else f"docs/schema/{detail} is not here",
         "tool": lambda: None if shutil.which(detail) else f"the program '{detail}' is not installed",
+        "alone": not_alone,
         "linux": lambda: None if sys.platform == "linux" else "not Linux",
         "root": lambda: "not running as root" if os.geteuid() != 0 else None,
         "not-root": lambda: "running as root, whom no permission stops" if os.geteuid() == 0 else None,
