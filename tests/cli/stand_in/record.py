@@ -6,9 +6,9 @@ usage: record.py http://127.0.0.1:11434 FOLDER --model NAME [--thinker NAME] [--
 
 Run it against a server that has just been started and has nothing loaded. NAME is a small model that writes text;
 --brief stops after the second run;
---thinker names one whose template has thinking, --repeater one that writes one token again and again. FOLDER gets, for each
-request, NAME.http (status line, headers, body without the chunked framing) and, in index.json, the request and when
-each line arrived. NAME.log is what the server wrote meanwhile, for the few requests where it tells something, and
+--thinker names one whose template has thinking, --repeater one that writes one token again and again. FOLDER gets, for
+each request, NAME.http (status line, headers, body without the chunked framing) and, in index.json, the request and
+when each line arrived. NAME.log is what the server wrote meanwhile, for the few requests where it tells something, and
 start.log what it wrote before. --rename hides this machine's paths.
 """
 import argparse
