@@ -306,8 +306,13 @@ def peak_mib():
 
 def is_sanitized(program):
     """A build with a sanitizer keeps shadow memory: its size says nothing."""
+    mark, before = b"__asan_init", b""
     with open(program, "rb") as file:
-        return b"__asan_init" in file.read()
+        while part := file.read(1 << 20):  # in parts: what this process holds, its children begin with
+            if mark in before + part:
+                return True
+            before = part[-len(mark):]
+    return False
 
 
 @contextlib.contextmanager
@@ -388,13 +393,14 @@ def run_steps(case, variables, work):
     for model in case.models:
         subprocess.run([sys.executable, SOURCE / "tests/rig/make_tiny_gguf.py", work / model, "--layers", "2"],
                        check=True)
+    sanitized = is_sanitized(variables["PICCHIO"])
     for step in case.steps:
         code, output = run_step(step, environment, work, case.timeout)
         try:
             if code != step.exit_code:
                 raise Failure(f"exit code {code}, expected {step.exit_code}")
             for keyword, argument, line in step.checks:
-                if keyword == "EXPECT_MEMORY" and is_sanitized(variables["PICCHIO"]):
+                if keyword == "EXPECT_MEMORY" and sanitized:
                     continue
                 try:
                     check(keyword, string.Template(argument).safe_substitute(variables), output, work)

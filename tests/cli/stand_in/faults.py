@@ -7,7 +7,8 @@ import json
 
 ESCAPES = "\x1b[2J\x1b[31m\x1b]0;owned\x07\r\nVERDICT: HEALTHY. All of it.\n"
 # Words of the protocols themselves: with these changed nothing would be recognised, and nothing tested.
-KEEP = {"object", "type", "done_reason", "finish_reason", "role", "owned_by", "result", "created_at", "event"}
+KEEP = {"object", "type", "done_reason", "finish_reason", "role", "owned_by", "result", "created_at", "event",
+        "capabilities"}
 
 SOCKET = {
     "refuse": "nothing listens on the port",

@@ -16,6 +16,7 @@ class LlamaServer:
     name, busy = "llama-server", "no slot available"
     refusals = {"401": "Invalid API Key", "404": "File Not Found", "500": "Compute error."}
     generation = ("/completion", "/completions", "/v1/completions", "/v1/chat/completions")
+    head_fields = {"Server": "llama.cpp", "Access-Control-Allow-Origin": ""}
     types = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 500: "server_error",
              501: "not_supported_error", 503: "unavailable_error"}
 
@@ -26,7 +27,7 @@ class LlamaServer:
         self.props, self.slots, self.models = recorded("props"), recorded("slots"), recorded("models")
         self.totals = {"prompt_tokens_total": 0, "prompt_seconds_total": 0.0, "tokens_predicted_total": 0,
                        "tokens_predicted_seconds_total": 0.0}
-        self.loaded = set()
+        self.loaded = {self.model} if world.options.loaded else set()
         world.log_load()
 
     def error(self, exchange, status, text):
@@ -34,7 +35,6 @@ class LlamaServer:
                                          "code": status}})
 
     def handle(self, exchange):
-        exchange.head_fields = {"Server": "llama.cpp", "Access-Control-Allow-Origin": ""}
         path = exchange.path.removeprefix(self.world.options.prefix)
         gets = {"/health": self.health, "/v1/health": self.health, "/props": self.get_props, "/slots": self.get_slots,
                 "/metrics": self.metrics, "/models": self.get_models, "/v1/models": self.get_models}

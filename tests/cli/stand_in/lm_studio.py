@@ -12,7 +12,7 @@ class LmStudio(openai.OpenAi):
 
     def __init__(self, world):
         super().__init__(world)
-        self.loaded = False
+        self.loaded = world.options.loaded
 
     def unknown(self, exchange):
         """Status 200: what answers here proves nothing by its status."""

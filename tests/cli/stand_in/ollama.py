@@ -29,7 +29,7 @@ class Ollama:
     name, busy = "ollama", "server busy, please try again.  maximum pending requests exceeded"
     refusals = {"401": "unauthorized", "403": "ollama cloud is disabled: remote inference is unavailable",
                 "404": "model 'tiny' not found", "500": "llama runner process has terminated: exit status 2"}
-    generation = ("/api/generate", "/api/chat")
+    generation, head_fields = ("/api/generate", "/api/chat"), {}
 
     def __init__(self, world):
         self.world = world
@@ -39,6 +39,10 @@ class Ollama:
         self.numbers = tuple(int(n) for n in re.findall(r"\d+", self.version)[:3])
         self.show = json.loads(recorded("ollama-0.33.0-rc2/llvmpipe/show.http"))
         self.loaded = {}  # name -> (options that need a reload, expires, window)
+        if options.loaded:
+            self.loaded[self.model] = (None, 300, 4096)  # another client's options: any request of ours reloads
+            world.log_load()
+            world.runner_start()
         if "two-models" in options.fault:
             self.loaded["other:7b"] = ({}, 300, 4096)
         self.gone_at = {}

@@ -33,7 +33,6 @@ class OpenAi:
         return {("GET", "/v1/models"): self.models} | {("POST", p): self.generate for p in self.generation}
 
     def handle(self, exchange):
-        exchange.head_fields = dict(self.head_fields)
         prefix = self.world.options.prefix
         route = self.routes().get((exchange.method, exchange.path.removeprefix(prefix)))
         (route if route and exchange.path.startswith(prefix) else self.unknown)(exchange)

@@ -11,12 +11,14 @@ import argparse
 import contextlib
 import datetime
 import json
+import mmap
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -78,6 +80,7 @@ class World:
         command = [sys.executable, os.path.abspath(__file__), "--model", blob, "--port", str(port), "--host",
                    *"127.0.0.1 --no-webui --offline -c 4096 -np 1 --log-verbosity 4 --no-log-prefix".split(),
                    *"--no-log-timestamps --flash-attn auto -b 512 -ub 512 --context-shift --keep 4".split()]
+        command += [word for name in self.options.maps for word in ("--maps", name)]
         self.runner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                        env=os.environ | {"STAND_IN_BURNS": "1"})
         self.runner.stdout.readline()  # its port: it listens
@@ -215,6 +218,7 @@ def serve(connection, kind, world, elsewhere):
                 exchange.drop(reset=True)
             exchange.read()
             note_request(exchange, options, elsewhere)
+            exchange.head_fields = dict(kind.head_fields)
             exchange.faults = faults_of(exchange, kind, options)
             if not allowed(exchange, options):
                 kind.error(exchange, 401, kind.refusals.get("401", "unauthorized"))
@@ -280,6 +284,7 @@ def arguments(words=None):
     add("--tokens", type=int, help="tokens to make whatever is asked")
     add("--rate", type=float, default=400, help="tokens a second")
     add("--prefill-ms", type=float, default=100, help="for a prompt without a cached part")
+    add("--loaded", action="store_true", help="the model is loaded from the beginning")
     add("--load-ms", type=float, default=100)
     add("--unload-ms", type=float, default=30, help="how long an unloaded model stays in /api/ps")
     add("--ready-ms", type=float, default=1000, help="how long 503-loading-then-ready lasts")
@@ -291,6 +296,8 @@ def arguments(words=None):
     add("--api-key")
     add("--blob", help="path of the model's file on the server")
     add("--runner", action="store_true", help="ollama: has a child with the model in its argv while it is loaded")
+    add("--maps", action="append", default=[], metavar="LIBRARY",
+        help="what computes has a file of this name mapped, as it would a driver's library")
     add("--burn", action="store_true", help="keeps a core busy while it makes tokens")
     add("--context", type=int, default=4096)
     add("--slots", type=int, default=1)
@@ -308,8 +315,18 @@ def arguments(words=None):
     return options
 
 
+def map_library(name):
+    """For as long as the process lives."""
+    with tempfile.TemporaryDirectory(prefix="stand-in-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(b"\0" * mmap.PAGESIZE)
+        with open(path, "rb") as file:
+            return mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+
+
 def start(options):
     world = World(options, options.log is not None)
+    world.mapped = [] if options.runner else [map_library(name) for name in options.maps]
     if options.log:
         os.dup2(os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), 2)
     if options.burn and not options.runner:

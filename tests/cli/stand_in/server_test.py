@@ -363,6 +363,7 @@ class Faults(unittest.TestCase):
         with Server("llama-server", "--fault", "503-loading-then-ready", "--ready-ms", "700") as made:
             first = made.raw("/health")
             self.assertEqual((first[0], json.loads(first[2])["error"]["message"]), (503, "Loading model"))
+            self.assertEqual(first[1]["Server"], "llama.cpp")
             time.sleep(0.8)
             self.assertEqual(made.raw("/health")[0], 200)
         with Server("ollama", "--fault", "not-http") as made, self.assertRaises(http.client.BadStatusLine):
