@@ -181,7 +181,7 @@ Error ended_early(const ServerAnswer& answer, const std::string& host) {
     return {ErrorKind::failed, fmt::format("{} broke off: {}", host, answer.error),
             "its own log tells more"};
   }
-  if (answer.pieces == 0 && !answer.finished) {
+  if (answer.pieces == 0) {
     return {ErrorKind::malformed,
             fmt::format("the answer of {} holds no generated text and no figures", host), ""};
   }
@@ -270,7 +270,10 @@ class ServerPassRunner {
           servers::refusal(response->head, pass.exchange->body, !endpoint.api_key.empty()));
     }
     const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
-    if (!answer.finished) return std::unexpected(ended_early(answer, plain(response->head.host)));
+    const bool said_something = answer.pieces > 0 || answer.generated_tokens.value_or(0) > 0;
+    if (!answer.finished || !said_something) {
+      return std::unexpected(ended_early(answer, plain(response->head.host)));
+    }
     return {};
   }
 
@@ -408,9 +411,6 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
   run.model = header_of(*model, place);
   run.machine = place.this_machine ? read_machine() : another_machine();
   const Error stopped{ErrorKind::interrupted, "interrupted", ""};
-  if (place.this_machine && !learn_ram_speed(run.machine, interrupts, progress)) {
-    return std::unexpected(stopped);
-  }
   const Result<bool> unloaded = server->unload(wait);
   if (!unloaded) return std::unexpected(unloaded.error());
   run.server->loads_on_request = *unloaded;
@@ -456,6 +456,10 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
       return std::unexpected(kept.error());
     }
     progress.end_pass(summary_of(request, run.passes.back()));
+  }
+  // Last: it takes much memory for a second, which the server's load may need.
+  if (place.this_machine && !learn_ram_speed(run.machine, interrupts, progress)) {
+    return std::unexpected(stopped);
   }
   return run;
 }

@@ -203,12 +203,16 @@ std::string block(const Run& run, const Verdict& verdict) {
   append(lines, report::bytes_lines(run.placement));
   std::vector<std::string> os = report::os_lines(run);
   std::vector<std::string> rest = {report::cpu_line(run), report::settings_line(run)};
-  if (std::string rates = report::rates_line(run); !rates.empty()) rest.push_back(std::move(rates));
+  const std::string rates = report::rates_line(run);
+  if (!rates.empty()) rest.push_back(rates);
   append(rest, report::table_lines(run));
   append(rest, report::cold_pass_lines(run));
-  // VERDICT, WHY, FIX and the footer come before the second line about the meters.
+  // VERDICT, WHY, FIX and the footer come before the second line about the meters and the one about
+  // a server's rates.
   constexpr std::size_t kEndingRows = 4;
-  if (lines.size() + os.size() + rest.size() + kEndingRows > kBlockRows) os.resize(1);
+  const auto rows = [&] { return lines.size() + os.size() + rest.size() + kEndingRows; };
+  if (rows() > kBlockRows) os.resize(1);
+  if (rows() > kBlockRows && !rates.empty()) std::erase(rest, rates);
   append(lines, os);
   append(lines, rest);
   append(lines, report::ending_lines(run, verdict, kBlockRows - lines.size() - 1));

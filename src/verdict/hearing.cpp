@@ -90,6 +90,7 @@ bool ran_on_cpu(const Hearing& h) {
   if (h.says(Witness::process, Word::cpu)) return true;
   const bool own_word = h.run.raw.server && h.says(Witness::claim, Word::cpu);
   if (own_word && !h.says(Witness::gpu_meter, Word::gpu)) return true;
+  if (computed_elsewhere(h.run)) return false;
   return machine_without_gpu(h) && !log_lists_hardware(h) && !h.says(Witness::process, Word::gpu);
 }
 

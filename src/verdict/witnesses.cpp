@@ -24,6 +24,9 @@ constexpr double kLowRatio = 5;
 constexpr std::int64_t kPromptThatCounts = 64;
 // All threads at work; the scheduler takes its share.
 constexpr double kBusyShare = 0.8;
+// Over a whole pass. A CPU that computes keeps a core and more busy, on a crowded machine half of
+// one; passing tokens on takes some hundredths.
+constexpr double kComputingCores = 0.25;
 constexpr int kThreadsThatCount = 4;
 // Of fewer threads all have to be at work, and at least two: more than waiting and printing take.
 constexpr double kFewBusyShare = 0.9;
@@ -151,6 +154,19 @@ std::optional<double> decode_cores(const Run& run) {
     if (cores && (!least || *cores < *least)) least = cores;
   }
   return least;
+}
+
+/// CPU time over a whole pass, in cores; of the busiest one.
+std::optional<double> busy_cores(const Run& run) {
+  std::optional<double> most;
+  for (const RawPass& pass : run.raw.passes) {
+    if (pass.cpu.size() < 2) continue;
+    const double took = seconds(pass.cpu.back().at - pass.cpu.front().at);
+    if (took <= 0) continue;
+    const double cores = (pass.cpu.back().cpu_seconds - pass.cpu.front().cpu_seconds) / took;
+    if (!most || cores > *most) most = cores;
+  }
+  return most;
 }
 
 std::string ratio_text(const Run& run) {
@@ -351,6 +367,11 @@ Testimony schedule_testimony(const Run& run) {
   return out;
 }
 
+bool computed_elsewhere(const Run& run) {
+  const auto cores = busy_cores(run);
+  return run.raw.server && cores && *cores < kComputingCores;
+}
+
 Testimony process_testimony(const Run& run) {
   Testimony out{Witness::process, std::nullopt, "no pass was watched"};
   if (run.raw.passes.empty()) return out;
@@ -359,6 +380,12 @@ Testimony process_testimony(const Run& run) {
     out.sentence = "the engine's process could not be looked into";
     if (run.raw.server && !run.raw.server->local) out.sentence = run.raw.server->unseen_because;
     return out;
+  }
+  // With a GPU in reach so little is what a wait for it can take.
+  if (computed_elsewhere(run)) {
+    out.sentence = fmt::format("its processes kept {:.2f} cores busy: no CPU computes so little",
+                               busy_cores(run).value_or(0));
+    if (drivers_in_reach(facts.libraries, facts.device_nodes).none()) return out;
   }
   const auto [drivers, software, nodes] = drivers_in_reach(facts.libraries, facts.device_nodes);
   if (!drivers.empty() && !nodes.empty()) {

@@ -37,6 +37,10 @@ struct WitnessRow {
 [[nodiscard]] std::span<const WitnessRow> witnesses();
 [[nodiscard]] std::vector<Testimony> hear_all(const Run& run);
 
+/// A server's processes took so little CPU time in every pass that no CPU of theirs computed: a GPU
+/// did, or another process behind them. False where it was not measured.
+[[nodiscard]] bool computed_elsewhere(const Run& run);
+
 /// Warm median of decode, else the first pass's; absent: no pass has one that counts.
 [[nodiscard]] std::optional<double> decode_rate(const Run& run);
 [[nodiscard]] std::optional<double> prefill_rate(const Run& run);
