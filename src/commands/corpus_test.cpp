@@ -197,7 +197,8 @@ TEST(Corpus, RunsKeptByTheEstablishedToolReplay) {
   };
   for (const Kept& kept :
        {Kept{"linux-5090-cuda", State::healthy}, Kept{"healthy-metal", State::healthy},
-        Kept{"linux-4090", State::healthy}, Kept{"cpu-fallback", State::silent_cpu_fallback}}) {
+        Kept{"linux-4090", State::healthy}, Kept{"cpu-fallback", State::silent_cpu_fallback},
+        Kept{"ollama-35b", State::healthy}, Kept{"server-endpoint", State::healthy}}) {
     Result<RawRun> raw = kept::read_run((folder / kept.name).string());
     ASSERT_TRUE(raw) << kept.name << ": " << raw.error().message;
     const Judged judged = judge_recorded(*std::move(raw));
@@ -207,11 +208,39 @@ TEST(Corpus, RunsKeptByTheEstablishedToolReplay) {
   }
 }
 
+TEST(Corpus, KeptAnswersHaveTheLanesOfTheirFigures) {
+  const fs::path folder = kCorpus / "raw";
+  if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
+  for (const char* name : {"ollama-35b", "server-endpoint"}) {
+    Result<RawRun> raw = kept::read_run((folder / name).string());
+    ASSERT_TRUE(raw) << raw.error().message;
+    const Judged judged = judge_recorded(*std::move(raw));
+    ASSERT_EQ(judged.run.passes.size(), 3U);
+    for (int i = 0; i < 3; ++i) {
+      SCOPED_TRACE(fmt::format("{} pass {}", name, i + 1));
+      const json answer =
+          json::parse(slurp(folder / name / fmt::format("pass{}.response.json", i + 1)));
+      const bool ollama = answer.contains("eval_count");
+      const double decode = ollama ? answer.at("eval_count").get<double>() * 1e9 /
+                                         answer.at("eval_duration").get<double>()
+                                   : answer.at("timings").at("predicted_per_second").get<double>();
+      const double prefill = ollama ? answer.at("prompt_eval_count").get<double>() * 1e9 /
+                                          answer.at("prompt_eval_duration").get<double>()
+                                    : answer.at("timings").at("prompt_per_second").get<double>();
+      const Lanes& lanes = judged.run.passes[static_cast<std::size_t>(i)].lanes;
+      EXPECT_NEAR(lanes.decode.value_or(-1), decode, 0.1);
+      EXPECT_NEAR(lanes.prefill.value_or(-1), prefill, 0.1);
+      EXPECT_TRUE(lanes.prefill_abstain.empty() && lanes.decode_abstain.empty());
+    }
+  }
+}
+
 // Its samples, our windows: what it summed up of a run comes out the same.
 TEST(Corpus, MetersOfKeptRunsAgreeWithTheirSummaries) {
   const fs::path folder = kCorpus / "raw";
   if (!fs::exists(folder)) GTEST_SKIP() << "no recorded runs at " << folder;
-  for (const char* name : {"linux-5090-cuda", "healthy-metal", "cpu-fallback"}) {
+  for (const char* name :
+       {"linux-5090-cuda", "healthy-metal", "cpu-fallback", "ollama-35b", "server-endpoint"}) {
     SCOPED_TRACE(name);
     const json summary = json::parse(slurp(folder / name / "telemetry.json")).at("summary");
     Result<RawRun> raw = kept::read_run((folder / name).string());

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/diagnose_server.h"
 #include "commands/engine_probe.h"
 #include "commands/keep_folder.h"
 #include "commands/measure.h"
@@ -8,6 +9,7 @@
 #include "commands/options.h"
 #include "commands/output.h"
 #include "commands/read_run.h"
+#include "commands/target.h"
 #include "commands/terminal.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
@@ -29,6 +31,8 @@ constexpr double kFewestHz = 0.5;
 struct DiagnoseOptions {
   std::string model;
   std::string program;
+  std::string served_model;
+  std::string api_key;
   int passes = llama_cpp::kPasses;
   int timeout_seconds = kDefaultTimeoutSeconds;
   std::string keep_logs;
@@ -54,7 +58,11 @@ constexpr std::string_view kExitCodes =
     "  130 interrupted\n\n";
 
 void add_options(CLI::App& app, DiagnoseOptions& options) {
-  app.add_option("MODEL", options.model, "a GGUF model file; of a split model the first part");
+  app.add_option("MODEL", options.model,
+                 "a GGUF model file (of a split model the first part), a model of ollama's, or "
+                 "the address of a running server");
+  app.add_option("--model", options.served_model, "which of a server's models");
+  app.add_option("--api-key", options.api_key, "what opens the server; else PICCHIO_API_KEY");
   app.add_option("--bin", options.program,
                  "the llama.cpp program to run (llama-completion, else llama-cli, on PATH)");
   app.add_option("--passes", options.passes, "passes; the first one is the cold one (3)")
@@ -101,6 +109,51 @@ Result<MeasureRequest> request_of(const DiagnoseOptions& options, const Argument
   return request;
 }
 
+/// Flags and arguments that mean an engine of our own.
+Result<> check_for_server(const DiagnoseOptions& options, const Arguments& arguments) {
+  if (arguments.has_rest) {
+    return with_hint(
+        fail(ErrorKind::unsupported, "arguments behind '--' are an engine's that picchio starts"),
+        "this one is running already: give them where it is started");
+  }
+  if (!options.program.empty()) {
+    return fail(ErrorKind::unsupported, "--bin names a program to start, but this is a server");
+  }
+  if (options.drop_cache) {
+    return fail(ErrorKind::unsupported,
+                "--drop-cache is for an engine that picchio starts, but this is a server");
+  }
+  return prepare_keep_folder(options.keep_logs);
+}
+
+ServerOptions server_options(const DiagnoseOptions& options) {
+  ServerOptions out;
+  out.model = options.served_model;
+  out.api_key = options.api_key.empty() ? os::env("PICCHIO_API_KEY").value_or("") : options.api_key;
+  out.passes = options.passes;
+  out.timeout = std::chrono::seconds(options.timeout_seconds);
+  if (!options.no_telemetry) out.meter_hz = options.hz;
+  return out;
+}
+
+Result<RawRun> measure_target(const Target& target, const DiagnoseOptions& options,
+                              const Arguments& arguments, os::Interrupts& interrupts,
+                              Progress& progress, const PassSink& sink) {
+  if (target.kind != TargetKind::file) {
+    if (const Result<> ok = check_for_server(options, arguments); !ok) {
+      return std::unexpected(ok.error());
+    }
+    return diagnose_server(target, server_options(options), interrupts, progress, sink);
+  }
+  if (!options.served_model.empty() || !options.api_key.empty()) {
+    return fail(ErrorKind::unsupported, "--model and --api-key are for servers, but '{}' is a file",
+                fit(plain(options.model), 80));
+  }
+  const Result<MeasureRequest> request = request_of(options, arguments, interrupts);
+  if (!request) return std::unexpected(request.error());
+  return measure(*request, interrupts, progress, sink);
+}
+
 void remember_run(const Judged& judged, Progress& progress) {
   std::string note;
   if (const Result<> kept = kept::remember_last_run(judged.run, judged.verdict, &note); !kept) {
@@ -121,7 +174,8 @@ ExitCode diagnose(const Arguments& arguments) {
   add_options(app, options);
   app.footer(command_table() + std::string(kExitCodes) +
              examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
-                       "picchio model.gguf --passes 5 --json > result.json"}));
+                       "picchio model.gguf --passes 5 --json > result.json", "picchio qwen3:8b",
+                       "picchio http://127.0.0.1:8080"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return report_failure(interrupts.error());
@@ -130,8 +184,8 @@ ExitCode diagnose(const Arguments& arguments) {
     if (!chosen) return chosen.error();
     options.model = *chosen;
   }
-  const Result<MeasureRequest> request = request_of(options, arguments, *interrupts);
-  if (!request) return report_failure(request.error());
+  const Result<Target> target = resolve_target(options.model);
+  if (!target) return report_failure(target.error());
 
   Progress progress;
   const PassSink sink = [&](const RawRun& run, std::size_t pass) -> Result<> {
@@ -139,7 +193,7 @@ ExitCode diagnose(const Arguments& arguments) {
     if (const Result<> ok = kept::write_run(options.keep_logs, run); !ok) return ok;
     return kept::write_pass(options.keep_logs, run, pass);
   };
-  Result<RawRun> raw = measure(*request, *interrupts, progress, sink);
+  Result<RawRun> raw = measure_target(*target, options, arguments, *interrupts, progress, sink);
   if (!raw) return report_failure(raw.error());
   const Judged judged = judge_recorded(*std::move(raw));
   remember_run(judged, progress);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/meter_recorder.h"
 #include "commands/ram_speed.h"
+#include "commands/surroundings.h"
 #include "engines/llama_cpp/failure.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
@@ -30,9 +31,6 @@ constexpr std::int64_t kMostOutputBytes = std::int64_t{32} << 20;
 // straight line, and on a machine whose cores are all computing each look takes time from the
 // engine.
 constexpr Micros kTick{250'000};
-
-// Twenty looks: enough for a median that single peaks of a desktop do not move.
-constexpr Micros kIdleBaseline{2'000'000};
 
 // Everything that is watched about one running pass. Lives as long as run_captured.
 class PassWatch {
@@ -93,35 +91,6 @@ std::vector<LocalWorker> PassWatch::local_workers(const std::vector<std::string>
     }
   }
   return out;
-}
-
-std::map<std::string, std::string> placement_environment() {
-  std::map<std::string, std::string> out;
-  for (const std::string& entry : os::environment()) {
-    const std::string name = entry.substr(0, entry.find('='));
-    const bool kept =
-        std::ranges::any_of(llama_cpp::placement_variables(), [&](std::string_view pattern) {
-          if (pattern.ends_with('*'))
-            return name.starts_with(pattern.substr(0, pattern.size() - 1));
-          return name == pattern;
-        });
-    // A server's key may stand in LLAMA_ARG_API_KEY or LLAMA_ARG_HF_TOKEN: kept runs get shared.
-    const bool secret =
-        name.find("KEY") != std::string::npos || name.find("TOKEN") != std::string::npos;
-    if (kept && !secret) out.emplace(name, entry.substr(std::min(name.size() + 1, entry.size())));
-  }
-  return out;
-}
-
-std::optional<double> cached_share(const ModelFile& model) {
-  double sum = 0;
-  for (const std::string& shard : model.shards) {
-    const auto share = os::cached_fraction(shard);
-    if (!share) return std::nullopt;
-    sum += *share;
-  }
-  return model.shards.empty() ? std::nullopt
-                              : std::optional(sum / static_cast<double>(model.shards.size()));
 }
 
 // The context asked for and the prompt that fits it.
@@ -297,17 +266,6 @@ class PassRunner {
   bool says_rates_ = false;  // some pass of this run had rates
 };
 
-/// What the GPUs do with no engine running, to compare with; false: interrupted.
-bool watch_idle_gpus(const os::Interrupts& interrupts, const MeterRecorder& meters,
-                     Progress& progress) {
-  if (!meters.watches()) return !interrupts.caught();
-  progress.note(fmt::format("looking at the idle {} for {:.0f} s",
-                            meters.gpus().size() == 1 ? "GPU" : "GPUs", seconds(kIdleBaseline)));
-  constexpr Micros kStep{20'000};
-  while (meters.now() < kIdleBaseline && !interrupts.caught()) std::this_thread::sleep_for(kStep);
-  return !interrupts.caught();
-}
-
 std::string summary_of(const RawPass& pass) {
   const EngineLog log = read_engine_log(pass.log);
   const EngineTimings timings = log.timings.empty() ? EngineTimings{} : log.timings.back();
@@ -339,7 +297,7 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   }
   run.model = request.model;
   run.user_args = request.user_args;
-  run.environment = placement_environment();
+  run.environment = placement_environment(os::environment());
   run.context_asked = plan->context;
   run.tokens_asked = llama_cpp::kGenerate;
   run.prompt_note = plan->note;

@@ -1,6 +1,7 @@
 #include "commands/read_run.h"
 
 #include "base/text.h"
+#include "engines/answers/answer.h"
 #include "engines/log_reader.h"
 #include "verdict/judge.h"
 #include "verdict/lanes.h"
@@ -21,13 +22,28 @@ EngineLog read_pass_log(const RawPass& pass) {
   return read_engine_log(stamped);
 }
 
+/// The answer's arrivals are the pass's second clock.
+ReadExchange read_exchange(ServerKind kind, RawPass& pass) {
+  ReadExchange out;
+  if (!pass.exchange) return out;
+  out.answer = answers::read_answer(kind, *pass.exchange);
+  out.claim = answers::read_claim(pass.exchange->claim);
+  pass.first_token = out.answer->first_token;
+  pass.last_token = out.answer->last_token;
+  pass.stdout_reads = out.answer->pieces;
+  return out;
+}
+
 }  // namespace
 
 Judged judge_recorded(RawRun raw) {
+  const ServerKind kind = raw.server ? raw.server->kind : ServerKind::openai;
+  std::vector<ReadExchange> exchanges;
+  for (RawPass& pass : raw.passes) exchanges.push_back(read_exchange(kind, pass));
   std::vector<EngineLog> logs;
   logs.reserve(raw.passes.size());
   std::ranges::transform(raw.passes, std::back_inserter(logs), read_pass_log);
-  Judged out{assemble(std::move(raw), std::move(logs)), {}};
+  Judged out{assemble(std::move(raw), std::move(logs), std::move(exchanges)), {}};
   out.verdict = judge(out.run);
   return out;
 }

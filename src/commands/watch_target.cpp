@@ -124,6 +124,17 @@ Result<ServerAddress> parse_server_address(std::string_view text) {
   return out;
 }
 
+ServerPlace find_server(const std::string& url) {
+  const Result<ServerAddress> address = parse_server_address(url);
+  if (!address) return {false, std::nullopt, address.error().message};
+  const Result<LocalEndpoint> endpoint = endpoint_of(*address);
+  if (!endpoint) return {false, std::nullopt, "it runs on another machine"};
+  const Result<int> pid = server_of("/", port_holders("/", *endpoint), address->port);
+  if (pid) return {true, *pid, ""};
+  // Whoever only passes on may pass on to anywhere.
+  return {pid.error().kind == ErrorKind::denied, std::nullopt, pid.error().message};
+}
+
 Result<WatchTarget> resolve_watch_target(const std::string& word) {
   if (word == "ollama") return ollama_target();
   if (all_digits(word)) {

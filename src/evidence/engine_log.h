@@ -149,6 +149,7 @@ struct EngineTimings {
   std::optional<std::int64_t> prompt_tokens;
   std::optional<double> eval_ms;
   std::optional<std::int64_t> eval_runs;  // generated tokens less the first in the CLI
+  bool eval_counts_first = false;         // eval_runs has the first one too, as servers count
   std::optional<double> total_ms;
   std::optional<double>
       prefill_tokens_per_second;  // as printed; recomputed where ms and count contradict it

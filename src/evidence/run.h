@@ -9,6 +9,7 @@
 #include "evidence/model_file.h"
 #include "evidence/placement.h"
 #include "evidence/roofline.h"
+#include "evidence/server.h"
 #include "evidence/telemetry.h"
 
 #include <cstdint>
@@ -42,6 +43,9 @@ struct ProcessFacts {
   std::vector<std::string> device_nodes;  // open /dev/nvidia*, /dev/dri/*, /dev/kfd, /dev/dxg
   std::vector<std::string> processes;     // names in the tree
   std::vector<LocalWorker> workers;       // for --rpc to this machine
+  /// A software renderer that was opened as a device, by its threads: "llvmpipe"; empty: none. The
+  /// driver alone is mapped by whoever only asks what there is.
+  std::string renderer;
 };
 
 /// The engine program that was run.
@@ -71,6 +75,9 @@ struct RawPass {
   ProcessFacts process;
   std::string prompt_prefix;
   std::optional<Micros> began;  // the engine's start on the clock of RawRun::telemetry
+  /// Of a pass that a server answered: `log` is what the server's own log said meanwhile, without
+  /// stamps, and there is no exit code.
+  std::optional<RawExchange> exchange;
 };
 
 /// A whole run as recorded.
@@ -87,8 +94,14 @@ struct RawRun {
   std::int64_t tokens_asked = 128;
   std::string prompt_note;  // the prompt was shortened and why; empty: whole
   std::vector<RawPass> passes;
-  Telemetry telemetry;  // what lies before the first pass is the idle baseline
+  Telemetry telemetry;                // what lies before the first pass is the idle baseline
+  std::optional<ServerFacts> server;  // absent: picchio started the engine
 };
+
+/// Those that steer the engine: behind "--", or of the server's own command line.
+[[nodiscard]] inline const std::vector<std::string>& engine_arguments(const RawRun& run) {
+  return run.server ? run.server->command_line : run.user_args;
+}
 
 /// The three lanes of one pass. Absent: not read. `*_abstain` says why a lane that was read does
 /// not count.
@@ -118,6 +131,8 @@ struct Pass {
   double wall_seconds = 0;
   std::vector<std::string>
       remarks;  // clocks that disagree, fewer tokens than asked, cached prompt...
+  std::optional<ServerAnswer> answer;  // of a pass that a server answered
+  std::optional<ServerClaim> claim;
 };
 
 /// Median and range over the warm passes of one lane.

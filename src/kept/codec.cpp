@@ -155,6 +155,7 @@ Result<ForeignPass> foreign_pass_from_json(std::string_view text) {
   reader("mode", out.mode);
   reader("exit", out.pass.exit_code);
   reader("cmd", command);
+  reader("ctx", out.context);
   if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
   const Result<Micros> length = wall_of(wall);
   if (!length) return std::unexpected(length.error());
@@ -163,8 +164,17 @@ Result<ForeignPass> foreign_pass_from_json(std::string_view text) {
   out.engine = engine_of(engine);
   for (const std::string_view word : split_blanks(command)) out.pass.argv.emplace_back(word);
   if (engine.empty() && !out.pass.argv.empty()) out.engine.name = out.pass.argv.front();
-  if (json->contains("ps") && out.mode.empty()) out.mode = "ollama";
+  if (const auto row = json->find("ps"); row != json->end()) {
+    if (row->is_object()) out.claim = row->dump();
+    if (out.mode.empty()) out.mode = "ollama";
+  }
   return out;
+}
+
+std::optional<ServerKind> ForeignPass::server_kind() const {
+  if (mode == "ollama") return ServerKind::ollama;
+  if (mode == "server") return ServerKind::llama_server;
+  return std::nullopt;
 }
 
 }  // namespace picchio::kept

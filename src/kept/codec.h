@@ -45,6 +45,11 @@ struct ForeignPass {
   std::string model_name;
   std::vector<std::string> user_args;  // "extra_args"
   std::string mode;                    // "server", "ollama"; empty for llama.cpp
+  std::string claim;                   // "ps": ollama's row of the model
+  std::optional<std::int64_t> context;
+
+  /// Absent: not a server's run.
+  [[nodiscard]] std::optional<ServerKind> server_kind() const;
 };
 [[nodiscard]] Result<ForeignPass> foreign_pass_from_json(std::string_view text);
 

@@ -78,6 +78,38 @@ void describe(A& archive, Ref<A, ProcessFacts> value) {
   archive("device_nodes", value.device_nodes);
   archive("processes", value.processes);
   archive("workers", value.workers);
+  archive("renderer", value.renderer);
+}
+
+/// All of an exchange but the answer's body and stamps, which are files of their own.
+template <class A>
+void describe(A& archive, Ref<A, RawExchange> value) {
+  archive("request", value.request);
+  archive("prompt_bytes", value.prompt_bytes);
+  archive("latency_us", value.latency);
+  archive("claim", value.claim);
+  archive("counters_before", value.counters_before);
+  archive("counters_after", value.counters_after);
+}
+
+template <class A>
+void describe(A& archive, Ref<A, ServerFacts> value) {
+  archive("kind", value.kind);
+  archive("url", value.url);
+  archive("version", value.version);
+  archive("model", value.model);
+  archive("local", value.local);
+  archive("unseen_because", value.unseen_because);
+  archive("process", value.process);
+  archive("command_line", value.command_line);
+  archive("loads_on_request", value.loads_on_request);
+  archive("log_source", value.log_source);
+  archive("no_log_because", value.no_log_because);
+  archive("quant", value.quant);
+  archive("weight_bytes", value.weight_bytes);
+  archive("parameters", value.parameters);
+  archive("context", value.context);
+  archive("notes", value.notes);
 }
 
 /// All of a pass but its log and stamps, which are files of their own.
@@ -97,6 +129,7 @@ void describe(A& archive, Ref<A, RawPass> value) {
   archive("process", value.process);
   archive("cpu", value.cpu);
   archive("began_us", value.began);
+  archive("exchange", value.exchange);
 }
 
 /// All of a run but its passes.
@@ -113,6 +146,7 @@ void describe(A& archive, Ref<A, RawRun> value) {
   archive("prompt_note", value.prompt_note);
   archive("machine", value.machine);
   archive("model", value.model);
+  archive("server", value.server);
 }
 
 }  // namespace picchio::kept

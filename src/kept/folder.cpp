@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -19,7 +18,10 @@ namespace {
 constexpr std::int64_t kMostLogBytes = std::int64_t{512} << 20;
 constexpr std::int64_t kMostJsonBytes = std::int64_t{64} << 20;
 constexpr std::int64_t kMostTelemetryBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMostAnswerBytes = std::int64_t{64} << 20;
 constexpr std::string_view kLogEnding = ".stderr.txt";
+constexpr std::string_view kAnswerEnding = ".answer.txt";
+constexpr std::string_view kForeignAnswerEnding = ".response.json";
 constexpr std::string_view kTelemetry = "telemetry.jsonl";
 
 std::string in_folder(const std::string& folder, std::string_view name) {
@@ -84,7 +86,14 @@ Result<RawPass> read_own_pass(const std::string& folder, std::size_t number) {
   Result<std::vector<Micros>> times = stamps_from_text(*stamps);
   if (!times) return about(in_folder(folder, name + ".stamps.txt"), times.error());
   pass->log = *std::move(log);
-  pass->line_stamps = *std::move(times);
+  if (!pass->exchange) {
+    pass->line_stamps = *std::move(times);
+    return pass;
+  }
+  Result<std::string> body = read_part(folder, name + std::string(kAnswerEnding), kMostAnswerBytes);
+  if (!body) return std::unexpected(body.error());
+  pass->exchange->body = *std::move(body);
+  pass->exchange->line_stamps = *std::move(times);
   return pass;
 }
 
@@ -106,9 +115,11 @@ Result<RawRun> read_own(const std::string& folder) {
   return run;
 }
 
-Result<ForeignPass> read_foreign(const std::string& folder, const std::string& name) {
-  Result<std::string> log = read_part(folder, name + std::string(kLogEnding), kMostLogBytes);
-  if (!log) return std::unexpected(log.error());
+/// `ending`: kLogEnding, or kForeignAnswerEnding for a run that was measured over HTTP.
+Result<ForeignPass> read_foreign(const std::string& folder, const std::string& name,
+                                 std::string_view ending) {
+  Result<std::string> text = read_part(folder, name + std::string(ending), kMostLogBytes);
+  if (!text) return std::unexpected(text.error());
   const Result<std::string> meta = read_part(folder, name + ".meta.json", kMostJsonBytes);
   if (!meta) {
     Error error = meta.error();
@@ -117,7 +128,20 @@ Result<ForeignPass> read_foreign(const std::string& folder, const std::string& n
   }
   Result<ForeignPass> pass = foreign_pass_from_json(*meta);
   if (!pass) return about(in_folder(folder, name + ".meta.json"), pass.error());
-  pass->pass.log = *std::move(log);
+  if (ending == kLogEnding) {
+    pass->pass.log = *std::move(text);
+    return pass;
+  }
+  const std::optional<ServerKind> kind = pass->server_kind();
+  if (!kind) {
+    return fail(ErrorKind::unsupported,
+                "the run in '{}' was measured through a server of a kind that is not known",
+                folder);
+  }
+  RawExchange exchange;
+  exchange.body = *std::move(text);
+  exchange.claim = pass->claim;
+  pass->pass.exchange = std::move(exchange);
   return pass;
 }
 
@@ -128,15 +152,27 @@ RawRun foreign_run(const ForeignPass& first) {
   run.user_args = first.user_args;
   run.machine.gpus_known = false;
   run.machine.gpus_unknown_reason = "the machine was not recorded with this run";
+  if (first.pass.exchange) {
+    ServerFacts server;
+    server.kind = first.server_kind().value_or(ServerKind::openai);
+    server.version = first.engine.version.empty() ? first.engine.build : first.engine.version;
+    server.model = first.model_name;
+    server.unseen_because = "its process was not recorded with this run";
+    server.no_log_because = "it was not recorded with this run";
+    server.loads_on_request = server.kind == ServerKind::ollama;
+    server.context = first.context;
+    run.server = std::move(server);
+  }
   return run;
 }
 
 Result<RawRun> read_foreign_passes(const std::string& folder,
-                                   const std::vector<std::size_t>& numbers) {
+                                   const std::vector<std::size_t>& numbers,
+                                   std::string_view ending) {
   RawRun run;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     // Numbers are sorted: a gap shows as a name that is not there.
-    Result<ForeignPass> pass = read_foreign(folder, pass_name(i + 1));
+    Result<ForeignPass> pass = read_foreign(folder, pass_name(i + 1), ending);
     if (!pass) return std::unexpected(pass.error());
     if (run.passes.empty()) run = foreign_run(*pass);
     run.passes.push_back(std::move(pass->pass));
@@ -147,7 +183,7 @@ Result<RawRun> read_foreign_passes(const std::string& folder,
 }
 
 Result<RawRun> read_single(const std::string& folder, const std::string& name) {
-  Result<ForeignPass> pass = read_foreign(folder, name);
+  Result<ForeignPass> pass = read_foreign(folder, name, kLogEnding);
   if (!pass) return std::unexpected(pass.error());
   RawRun run = foreign_run(*pass);
   if (run.model_label.empty()) run.model_label = name;
@@ -169,24 +205,19 @@ std::optional<std::size_t> pass_number(std::string_view name, std::string_view e
 
 Result<RawRun> read_folder(const std::string& folder, const std::vector<std::string>& names) {
   if (std::ranges::find(names, "run.json") != names.end()) return read_own(folder);
-  std::vector<std::size_t> numbers;
+  std::vector<std::size_t> logs;
+  std::vector<std::size_t> answers;
   std::vector<std::string> singles;
-  bool answers = false;
   for (const std::string& name : names) {
-    answers = answers || pass_number(name, ".response.json").has_value();
+    if (const auto number = pass_number(name, kForeignAnswerEnding)) answers.push_back(*number);
     if (const auto number = pass_number(name, kLogEnding)) {
-      numbers.push_back(*number);
+      logs.push_back(*number);
     } else if (name.ends_with(kLogEnding)) {
       singles.push_back(name.substr(0, name.size() - kLogEnding.size()));
     }
   }
-  if (!numbers.empty()) return read_foreign_passes(folder, numbers);
-  if (answers) {
-    return fail(ErrorKind::unsupported,
-                "the run in '{}' was measured through an HTTP server; only runs of llama.cpp's own "
-                "programs can be judged again",
-                folder);
-  }
+  if (!logs.empty()) return read_foreign_passes(folder, logs, kLogEnding);
+  if (!answers.empty()) return read_foreign_passes(folder, answers, kForeignAnswerEnding);
   if (singles.size() == 1) return read_single(folder, singles.front());
   if (singles.empty()) return fail(ErrorKind::not_found, "no kept run in '{}'", folder);
   return with_hint(fail(ErrorKind::unsupported, "'{}' holds {} runs", folder, singles.size()),
@@ -211,9 +242,11 @@ Result<> write_pass(const std::string& folder, const RawRun& run, std::size_t in
   }
   const RawPass& pass = run.passes[index];
   const std::string name = pass_name(index + 1);
-  const std::array<std::pair<std::string, std::string>, 2> derived = {
-      {{name + ".stamps.txt", stamps_to_text(pass.line_stamps)},
-       {name + ".meta.json", pass_to_json(run, pass)}}};
+  std::vector<std::pair<std::string, std::string>> derived = {
+      {name + ".stamps.txt",
+       stamps_to_text(pass.exchange ? pass.exchange->line_stamps : pass.line_stamps)},
+      {name + ".meta.json", pass_to_json(run, pass)}};
+  if (pass.exchange) derived.emplace_back(name + std::string(kAnswerEnding), pass.exchange->body);
   if (const Result<> made = os::make_dirs(folder); !made) return made;
   if (auto written = os::write_file_atomic(in_folder(folder, name + ".stderr.txt"), pass.log);
       !written) {

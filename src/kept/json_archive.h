@@ -54,6 +54,7 @@ class Writer {
   [[nodiscard]] static Json encode(double value) {
     return std::isfinite(value) ? Json(value) : Json(nullptr);
   }
+  [[nodiscard]] static Json encode(ServerKind value) { return std::string(name_of(value)); }
   [[nodiscard]] static Json encode(Micros value) { return std::int64_t{value.count()}; }
   template <class T>
   [[nodiscard]] static Json encode(const std::optional<T>& value) {
@@ -150,6 +151,12 @@ class Reader {
   void decode(const Json& json, double& value, std::string_view key) {
     if (!json.is_number()) return refuse(key, "a number");
     value = json.get<double>();
+  }
+  /// One that a later picchio knows is a server like any other to this one.
+  void decode(const Json& json, ServerKind& value, std::string_view key) {
+    std::string name;
+    decode(json, name, key);
+    value = server_kind_of(name).value_or(ServerKind::openai);
   }
   void decode(const Json& json, Micros& value, std::string_view key) {
     std::int64_t count = 0;

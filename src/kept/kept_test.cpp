@@ -95,9 +95,9 @@ void expect_same(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
-  const auto& [readable, libraries, device_nodes, processes, workers] = a;
-  EXPECT_EQ(std::tie(readable, libraries, device_nodes, processes),
-            std::tie(b.readable, b.libraries, b.device_nodes, b.processes));
+  const auto& [readable, libraries, device_nodes, processes, workers, renderer] = a;
+  EXPECT_EQ(std::tie(readable, libraries, device_nodes, processes, renderer),
+            std::tie(b.readable, b.libraries, b.device_nodes, b.processes, b.renderer));
   expect_same(workers, b.workers);
 }
 
@@ -123,10 +123,27 @@ void expect_same(const ModelFile& a, const ModelFile& b) {
   expect_same(tensors, b.tensors);
 }
 
+void expect_same(const RawExchange& a, const RawExchange& b) {
+  const auto& [request, prompt_bytes, body, stamps, latency, claim, before, after] = a;
+  EXPECT_EQ(std::tie(request, prompt_bytes, body, stamps, latency, claim, before, after),
+            std::tie(b.request, b.prompt_bytes, b.body, b.line_stamps, b.latency, b.claim,
+                     b.counters_before, b.counters_after));
+}
+
+void expect_same(const ServerFacts& a, const ServerFacts& b) {
+  const auto& [kind, url, version, model, local, unseen, process, command_line, loads, log_source,
+               no_log, quant, weight_bytes, parameters, context, notes] = a;
+  EXPECT_EQ(std::tie(kind, url, version, model, local, unseen, process, command_line, loads,
+                     log_source, no_log, quant, weight_bytes, parameters, context, notes),
+            std::tie(b.kind, b.url, b.version, b.model, b.local, b.unseen_because, b.process,
+                     b.command_line, b.loads_on_request, b.log_source, b.no_log_because, b.quant,
+                     b.weight_bytes, b.parameters, b.context, b.notes));
+}
+
 void expect_same(const RawPass& a, const RawPass& b) {
   const auto& [argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
                exit_code, cpu, cached_fraction, cache_dropped, repeats, process, prompt_prefix,
-               began] = a;
+               began, exchange] = a;
   EXPECT_EQ(
       std::tie(argv, log, line_stamps, stdout_bytes, first_token, last_token, stdout_reads, wall,
                exit_code, cached_fraction, cache_dropped, repeats, prompt_prefix, began),
@@ -135,11 +152,14 @@ void expect_same(const RawPass& a, const RawPass& b) {
                b.prompt_prefix, b.began));
   expect_same(cpu, b.cpu);
   expect_same(process, b.process);
+  ASSERT_EQ(exchange.has_value(), b.exchange.has_value());
+  if (exchange) expect_same(*exchange, *b.exchange);
 }
 
 void expect_same(const RawRun& a, const RawRun& b) {
   const auto& [picchio_version, protocol, engine, machine, model, model_label, user_args,
-               environment, context_asked, tokens_asked, prompt_note, passes, telemetry] = a;
+               environment, context_asked, tokens_asked, prompt_note, passes, telemetry, server] =
+      a;
   EXPECT_EQ(std::tie(picchio_version, protocol, model_label, user_args, environment, context_asked,
                      tokens_asked, prompt_note),
             std::tie(b.picchio_version, b.protocol, b.model_label, b.user_args, b.environment,
@@ -148,6 +168,8 @@ void expect_same(const RawRun& a, const RawRun& b) {
   expect_same(machine, b.machine);
   ASSERT_EQ(model.has_value(), b.model.has_value());
   if (model) expect_same(*model, *b.model);
+  ASSERT_EQ(server.has_value(), b.server.has_value());
+  if (server) expect_same(*server, *b.server);
   EXPECT_EQ(telemetry_to_text(telemetry), telemetry_to_text(b.telemetry));
   ASSERT_EQ(passes.size(), b.passes.size());
   for (std::size_t i = 0; i < passes.size(); ++i) expect_same(passes[i], b.passes[i]);
@@ -178,6 +200,10 @@ TEST(Codec, EveryFieldComesBack) {
       back.passes.push_back(*read);
       back.passes.back().log = pass.log;  // a file of its own, as it is
       back.passes.back().line_stamps = *stamps;
+      if (pass.exchange && back.passes.back().exchange) {
+        back.passes.back().exchange->body = pass.exchange->body;  // the same
+        back.passes.back().exchange->line_stamps = pass.exchange->line_stamps;
+      }
     }
     expect_same(run, back);
   }
@@ -413,9 +439,17 @@ TEST(Folder, RunsOfTheEstablishedToolAreRead) {
   ASSERT_TRUE(single) << single.error().message;
   EXPECT_EQ(single->passes.size(), 1U);
   EXPECT_EQ(single->passes[0].wall, Micros(163'000'000));
-  const Result<RawRun> server = read_run((corpus / "server-endpoint").string());
-  ASSERT_FALSE(server);
-  EXPECT_EQ(server.error().kind, ErrorKind::unsupported);
+  const Result<RawRun> endpoint = read_run((corpus / "server-endpoint").string());
+  ASSERT_TRUE(endpoint) << endpoint.error().message;
+  EXPECT_EQ(endpoint->server->kind, ServerKind::llama_server);
+  EXPECT_FALSE(endpoint->server->loads_on_request);
+  EXPECT_EQ(endpoint->server->context, 4096);
+  const Result<RawRun> ollama = read_run((corpus / "ollama-35b").string());
+  ASSERT_TRUE(ollama) << ollama.error().message;
+  EXPECT_EQ(ollama->server->kind, ServerKind::ollama);
+  EXPECT_EQ(ollama->server->version, "0.31.1");
+  EXPECT_TRUE(ollama->server->loads_on_request);
+  EXPECT_NE(ollama->passes[0].exchange->claim.find("size_vram"), std::string::npos);
   const Result<RawRun> log_alone = read_run((corpus / "kv-q8").string());
   ASSERT_FALSE(log_alone);
   EXPECT_NE(log_alone.error().message.find("lacks 'ctk-q8.meta.json'"), std::string::npos);

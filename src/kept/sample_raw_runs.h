@@ -105,6 +105,43 @@ inline ModelFile random_model(Random& random) {
   return out;
 }
 
+inline ServerFacts random_server(Random& random) {
+  ServerFacts out;
+  out.kind = static_cast<ServerKind>(random.below(10));
+  out.url = random.text();
+  out.version = random.text();
+  out.model = random.text();
+  out.local = random.coin();
+  out.unseen_because = random.text();
+  out.process = random.text();
+  out.command_line = random.texts();
+  out.loads_on_request = random.coin();
+  out.log_source = random.text();
+  out.no_log_because = random.text();
+  out.quant = random.text();
+  out.weight_bytes = random.maybe(random.whole());
+  out.parameters = random.maybe(random.real());
+  out.context = random.maybe(random.whole());
+  out.notes = random.texts();
+  return out;
+}
+
+/// A pass of a server has the stamps of the answer in place of the log's.
+inline void answer(Random& random, RawPass& pass) {
+  pass.line_stamps.clear();
+  RawExchange& out = pass.exchange.emplace();
+  out.request = random.text();
+  out.prompt_bytes = random.maybe(random.whole());
+  for (std::uint64_t i = random.below(6); i > 0; --i) {
+    out.body += random.bytes() + "\n";
+    out.line_stamps.push_back(random.time());
+  }
+  out.latency = random.maybe(random.time());
+  out.claim = random.text();
+  out.counters_before = random.text();
+  out.counters_after = random.text();
+}
+
 inline RawPass random_pass(Random& random) {
   RawPass out;
   out.argv = random.texts();
@@ -124,7 +161,7 @@ inline RawPass random_pass(Random& random) {
   out.cached_fraction = random.maybe(random.real());
   out.cache_dropped = random.coin();
   out.repeats = random.number();
-  out.process = {random.coin(), random.texts(), random.texts(), random.texts(), {}};
+  out.process = {random.coin(), random.texts(), random.texts(), random.texts(), {}, random.text()};
   for (std::uint64_t i = random.below(3); i > 0; --i) {
     out.process.workers.push_back({random.text(), random.text(), random.texts(), random.texts()});
   }
@@ -149,6 +186,10 @@ inline RawRun random_run(unsigned seed) {
   out.tokens_asked = random.whole();
   out.prompt_note = random.text();
   for (std::uint64_t i = 1 + random.below(4); i > 0; --i) out.passes.push_back(random_pass(random));
+  if (random.coin()) {
+    out.server = random_server(random);
+    for (RawPass& pass : out.passes) answer(random, pass);
+  }
   return out;
 }
 

@@ -24,6 +24,14 @@ void bound(std::vector<std::string>& names) {
   if (names.size() > kMaxNames) names.resize(kMaxNames);
 }
 
+/// Mesa's lavapipe and llvmpipe start their threads with a device.
+std::optional<std::string> software_renderer(const std::string& root, int pid) {
+  for (const std::string& name : os::thread_names(root, pid)) {
+    if (name.starts_with("llvmpipe-")) return "llvmpipe";
+  }
+  return std::nullopt;
+}
+
 enum class Look { seen, gone, refused };
 
 bool is_gone(const std::string& root, int pid) {
@@ -61,6 +69,7 @@ ProcessFacts read_process_facts(const std::string& root, int pid) {
   for (const int member : os::process_tree(root, pid)) {
     switch (look_at(root, member, facts.libraries, facts.device_nodes)) {
       case Look::seen:
+        if (const auto renderer = software_renderer(root, member)) facts.renderer = *renderer;
         add_once(facts.processes, os::comm_of(root, member).value_or("?"));
         facts.readable = true;
         break;

@@ -18,7 +18,13 @@ namespace picchio::os {
 /// bytes is an error, not a part.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::int64_t cap);
 
-/// Same for a descriptor, until its end; `name` is for the error's text.
+/// At most `cap` bytes of a regular file, from `offset` on; fewer or none at its end. What is no
+/// regular file is an error: a pipe or a terminal cannot be read without taking what another is to
+/// get.
+[[nodiscard]] Result<std::string> read_part(const std::string& path, std::int64_t offset,
+                                            std::int64_t cap);
+
+/// read_file() for a descriptor, until its end; `name` is for the error's text.
 [[nodiscard]] Result<std::string> read_all(int fd, std::int64_t cap, std::string_view name);
 
 /// Reads on until `bytes` holds `size` bytes; false when the end came first. Waits for a slow

@@ -103,6 +103,30 @@ Result<std::string> read_file(const std::string& path, std::int64_t cap) {
   return read_all(fd.get(), cap, path);
 }
 
+Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t cap) {
+  // Opening a pipe would wait for its writer.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd) return fail(errno_kind(errno), "cannot open '{}': {}", path, errno_text(errno));
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return fail(ErrorKind::unsupported, "'{}' is no regular file", path);
+  }
+  const std::int64_t left =
+      std::max<std::int64_t>(0, info.st_size - std::max<std::int64_t>(0, offset));
+  std::string out(static_cast<std::size_t>(std::min(left, cap)), '\0');
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t got = ::pread(fd.get(), out.data() + filled, out.size() - filled,
+                                static_cast<off_t>(offset) + static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errno_kind(errno), "cannot read '{}': {}", path, errno_text(errno));
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  out.resize(filled);
+  return out;
+}
+
 Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode) {
   struct stat info{};
   const bool there = ::stat(path.c_str(), &info) == 0;

@@ -42,6 +42,10 @@ struct ProcStat {
 /// small reads for each process and one for each thread: about 0.1 ms for an engine of ten threads.
 [[nodiscard]] std::optional<double> cpu_seconds_of_tree(const std::string& root, int pid);
 
+/// Names of the process's living threads, as the kernel cuts them; empty when it is gone or there
+/// is no /proc.
+[[nodiscard]] std::vector<std::string> thread_names(const std::string& root, int pid);
+
 /// Distinct paths of files mapped into the process, sorted, without the kernel's " (deleted)".
 /// Absent when that may not be read.
 [[nodiscard]] std::optional<std::vector<std::string>> mapped_files(const std::string& root,

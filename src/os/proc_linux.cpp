@@ -177,6 +177,17 @@ std::optional<double> cpu_seconds_of_tree(const std::string& root, int pid) {
   return static_cast<double>(ticks) / static_cast<double>(per_second);
 }
 
+std::vector<std::string> thread_names(const std::string& root, int pid) {
+  std::vector<std::string> out;
+  const auto threads = list_dir(proc_file(root, pid, "task"));
+  if (!threads) return out;
+  for (const std::string& thread : *threads) {
+    const auto text = read_proc(root, pid, fmt::format("task/{}/comm", thread));
+    if (text) out.emplace_back(trim(*text));
+  }
+  return out;
+}
+
 std::optional<std::vector<std::string>> mapped_files(const std::string& root, int pid) {
   const auto text = read_proc(root, pid, "maps");
   if (!text) return std::nullopt;

@@ -16,6 +16,7 @@ std::vector<int> process_tree(const std::string& /*root*/, int /*pid*/) { return
 std::optional<double> cpu_seconds_of_tree(const std::string& /*root*/, int /*pid*/) {
   return std::nullopt;
 }
+std::vector<std::string> thread_names(const std::string& /*root*/, int /*pid*/) { return {}; }
 std::optional<std::vector<std::string>> mapped_files(const std::string& /*root*/, int /*pid*/) {
   return std::nullopt;
 }

@@ -122,9 +122,14 @@ std::string model_line(const Run& run) {
   std::optional<std::int64_t> size = load == nullptr ? std::nullopt : load->weight_bytes;
   if (!parameters && run.raw.model) parameters = static_cast<double>(run.raw.model->parameters);
   if (!size && run.raw.model) size = run.raw.model->tensor_bytes;
+  if (const auto& server = run.raw.server) {
+    if (!parameters) parameters = server->parameters;
+    if (!size) size = server->weight_bytes;
+  }
   if (parameters) parts.push_back(parameters_label(*parameters));
+  if (run.raw.server) parts.push_back(fit(plain(run.raw.server->quant), 20));
   if (size && *size > 0) parts.push_back(format_bytes(*size));
-  parts.push_back(fit(engine_label(run.raw.engine, log), 40));
+  parts.push_back(fit(engine_label(run), 40));
   std::erase(parts, "");
   return fit(fmt::format("model    {}", fmt::join(parts, ", ")), kWideColumns);
 }
@@ -149,14 +154,18 @@ std::string cpu_line(const Run& run) {
   return fit(line, kBlockColumns);
 }
 
-std::string settings_line(const EngineLog* log) {
-  const Sampling sampling = log == nullptr ? Sampling{} : log->sampling;
+std::string settings_line(const Run& run) {
+  const EngineLog* log = first_log(run);
+  Sampling sampling = log == nullptr ? Sampling{} : log->sampling;
+  const bool answered = !run.passes.empty() && run.passes.front().answer;
+  if (answered) sampling = run.passes.front().answer->sampling;
   std::vector<std::string> parts;
   if (sampling.temperature) parts.push_back("temp " + decimals(*sampling.temperature));
   if (sampling.top_k) parts.push_back("top-k " + whole(*sampling.top_k));
   if (sampling.top_p) parts.push_back("top-p " + decimals(*sampling.top_p));
   if (sampling.min_p) parts.push_back("min-p " + decimals(*sampling.min_p));
   if (sampling.seed) parts.push_back(fmt::format("seed {}", *sampling.seed));
+  if (parts.empty() && answered) return "settings not recorded: the server's answer has none";
   if (parts.empty()) return "settings not recorded: the engine's log printed none";
   return fit(fmt::format("settings {}", fmt::join(parts, ", ")), kBlockColumns);
 }
@@ -187,11 +196,14 @@ std::string block(const Run& run, const Verdict& verdict) {
   const auto append = [](std::vector<std::string>& lines, const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
   };
-  std::vector<std::string> lines = {report::model_line(run),
-                                    report::gpu_line(run.placement, log, run.raw.user_args)};
+  const bool untold = run.raw.server && run.placement.shape == Shape::unknown;
+  std::vector<std::string> lines = {
+      report::model_line(run), untold ? report::server_gpu_line(run, verdict)
+                                      : report::gpu_line(run.placement, log, run.raw.user_args)};
   append(lines, report::bytes_lines(run.placement));
   std::vector<std::string> os = report::os_lines(run);
-  std::vector<std::string> rest = {report::cpu_line(run), report::settings_line(log)};
+  std::vector<std::string> rest = {report::cpu_line(run), report::settings_line(run)};
+  if (std::string rates = report::rates_line(run); !rates.empty()) rest.push_back(std::move(rates));
   append(rest, report::table_lines(run));
   append(rest, report::cold_pass_lines(run));
   // VERDICT, WHY, FIX and the footer come before the second line about the meters.

@@ -61,6 +61,9 @@ std::string context_label(const Run& run) {
   return run.context ? fmt::format("ctx {}", *run.context) : "ctx ?";
 }
 
+/// A server that had its weights before the first request.
+bool never_cold(const Run& run) { return run.raw.server && !run.raw.server->loads_on_request; }
+
 std::string cache_note(const RawPass& pass) {
   constexpr double kAllCached = 0.99;  // a few pages always come and go
   constexpr double kNoneCached = 0.01;
@@ -106,10 +109,12 @@ std::string bar_line(std::string_view label, std::optional<double> phase, double
 std::vector<std::string> table_lines(const Run& run) {
   std::vector<TableRow> rows = {{context_label(run), {"prefill", "decode", "wallclock"}}};
   const Lanes cold = run.passes.empty() ? Lanes{} : run.passes.front().lanes;
-  rows.push_back(
-      {"  cold",
-       {rate_cell(cold.prefill, cold.prefill_abstain), rate_cell(cold.decode, cold.decode_abstain),
-        rate_cell(cold.wallclock, cold.wallclock_abstain)}});
+  if (!never_cold(run) || run.passes.size() < 2) {
+    rows.push_back({never_cold(run) ? "  first" : "  cold",
+                    {rate_cell(cold.prefill, cold.prefill_abstain),
+                     rate_cell(cold.decode, cold.decode_abstain),
+                     rate_cell(cold.wallclock, cold.wallclock_abstain)}});
+  }
   if (run.passes.size() > 1) {
     rows.push_back({"  warm mid",
                     {rate_cell(run.warm_prefill.median, run.warm_prefill.abstain),
@@ -132,6 +137,7 @@ std::vector<std::string> table_lines(const Run& run) {
 
 std::vector<std::string> cold_pass_lines(const Run& run) {
   if (run.passes.empty()) return {};
+  if (never_cold(run)) return {"cold start not measured: the server already owned the weights"};
   const Pass& pass = run.passes.front();
   std::vector<std::string> lines = {where_line(run)};
   if (!pass.load_seconds && !pass.prefill_seconds && !pass.decode_seconds) {

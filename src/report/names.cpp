@@ -138,7 +138,16 @@ std::string engine_label(const EngineProgram& program, const EngineLog* log) {
   return family + ' ' + (version.empty() ? "(version unknown)" : version);
 }
 
+std::string engine_label(const Run& run) {
+  if (!run.raw.server) return engine_label(run.raw.engine, first_log(run));
+  const std::string version = plain(run.raw.server->version);
+  return fmt::format("{} {}", name_of(run.raw.server->kind),
+                     version.empty() ? "(version unknown)" : version);
+}
+
 std::string model_label(const Run& run) {
+  // A blob of ollama's has no name of its own.
+  if (run.raw.server && !run.raw.model_label.empty()) return plain(run.raw.model_label);
   if (run.raw.model && !run.raw.model->path.empty()) {
     return plain(base_name(run.raw.model->path));
   }

@@ -23,7 +23,11 @@ namespace picchio::report {
 /// version, else "(version unknown)".
 [[nodiscard]] std::string engine_label(const EngineProgram& program, const EngineLog* log);
 
-/// Base name of the model file, else the label the run was given, else the path in the log.
+/// The same of a run's engine; of a server its kind and version.
+[[nodiscard]] std::string engine_label(const Run& run);
+
+/// As a server calls it, else base name of the model file, else the label the run was given, else
+/// the path in the log.
 [[nodiscard]] std::string model_label(const Run& run);
 
 /// "8.95 B", "26.03 M"; empty for a count that is not above zero.

@@ -107,6 +107,8 @@ void add_log_facts(Json& out, const Run& run, const Pass& pass) {
   out["graph_splits"] = report::graph_splits_json(load);
 }
 
+Json answer_json(const Pass& pass);
+
 Json pass_json(const Run& run, std::size_t index) {
   const Pass& pass = run.passes[index];
   const RawPass* raw = index < run.raw.passes.size() ? &run.raw.passes[index] : nullptr;
@@ -133,6 +135,7 @@ Json pass_json(const Run& run, std::size_t index) {
   out["repeats"] = raw == nullptr ? Json(nullptr) : Json(raw->repeats);
   out["exit_code"] = raw == nullptr ? Json(nullptr) : Json(raw->exit_code);
   out["remarks"] = pass.remarks;
+  out["answer"] = answer_json(pass);
   return out;
 }
 
@@ -189,6 +192,49 @@ Json roofline_json(const std::optional<Roofline>& roofline) {
           {"host_untested", text_or_null(roofline->host_untested)}};
 }
 
+Json answer_json(const Pass& pass) {
+  if (!pass.answer) return nullptr;
+  const ServerAnswer& answer = *pass.answer;
+  const auto ms = [](std::optional<Micros> at) {
+    return at ? Json(seconds(*at) * 1000) : Json(nullptr);
+  };
+  Json out = {{"ttft_ms", ms(answer.first_token)},
+              {"last_token_ms", ms(answer.last_token)},
+              {"pieces", answer.pieces},
+              {"thinking_pieces", answer.thinking_pieces},
+              {"prompt_tokens", value_or_null(answer.prompt_tokens)},
+              {"cached_tokens", value_or_null(answer.cached_tokens)},
+              {"generated_tokens", value_or_null(answer.generated_tokens)},
+              {"generated_counted_by_us", answer.generated_counted_by_us},
+              {"drafted", value_or_null(answer.drafted)},
+              {"drafts_accepted", value_or_null(answer.drafts_accepted)},
+              {"stop", text_or_null(answer.stop)},
+              {"truncated", answer.truncated},
+              {"prefill_source", name_of(answer.prefill_source)},
+              {"decode_source", name_of(answer.decode_source)},
+              {"claimed_bytes", nullptr},
+              {"claimed_gpu_bytes", nullptr}};
+  if (pass.claim) {
+    out["claimed_bytes"] = pass.claim->bytes;
+    out["claimed_gpu_bytes"] = pass.claim->gpu_bytes;
+  }
+  return out;
+}
+
+Json server_json(const std::optional<ServerFacts>& server) {
+  if (!server) return nullptr;
+  return {{"kind", name_of(server->kind)},
+          {"url", text_or_null(server->url)},
+          {"version", text_or_null(server->version)},
+          {"model", text_or_null(server->model)},
+          {"local", server->local},
+          {"unseen_because", text_or_null(server->unseen_because)},
+          {"process", text_or_null(server->process)},
+          {"loads_on_request", server->loads_on_request},
+          {"log_source", text_or_null(server->log_source)},
+          {"no_log_because", text_or_null(server->no_log_because)}};
+}
+
 Json engine_program_json(const EngineProgram& engine) {
   return {{"name", text_or_null(engine.name)},
           {"path", text_or_null(engine.path)},
@@ -207,9 +253,11 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
   out["schema"] = "picchio.diagnose.v1";
   out["version"] = run.raw.picchio_version;
   out["machine"] = machine_json(run.raw.machine);
-  out["engine"] = report::engine_label(run.raw.engine, report::first_log(run));
+  out["engine"] = report::engine_label(run);
   out["model"] = report::model_label(run);
-  out["mode"] = "llama.cpp";
+  out["mode"] = !run.raw.server                              ? "llama.cpp"
+                : run.raw.server->kind == ServerKind::ollama ? "ollama"
+                                                             : "server";
   out["protocol"] = run.raw.protocol;
   out["passes"] = passes;
   out["warm_median"] = {{"prefill", median_json(run.warm_prefill)},
@@ -237,6 +285,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
   out["tokens_asked"] = run.raw.tokens_asked;
   out["engine_program"] = engine_program_json(run.raw.engine);
   out["engine_args"] = run.raw.user_args;
+  out["server"] = server_json(run.raw.server);
   out["environment"] = Json::object();
   for (const auto& [name, value] : run.raw.environment) out["environment"][name] = value;
   out["remarks"] = report::remarks_of(run, "");

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "verdict/cards_in_use.h"
 #include "verdict/recording.h"
+#include "verdict/server_claim.h"
 
 #include <fmt/format.h>
 
@@ -127,6 +128,13 @@ bool upper_bound_only(const MeteredWork& work) {
       work.gpus, [&](const GpuUse* use) { return work.about(*use).busy_is_upper_bound; });
 }
 
+/// What came with the engine's start. Absent too of a server that had its model before we looked.
+std::optional<std::int64_t> bytes_that_came(const MeteredWork& work) {
+  const auto& server = work.run.raw.server;
+  if (server && !server->loads_on_request) return std::nullopt;
+  return sum(work, &GpuUse::memory_step);
+}
+
 std::string busy_text(const MeteredWork& work) {
   const std::optional<double> now = busy(work);
   if (!now) return "utilisation not told";
@@ -179,7 +187,7 @@ std::optional<MeterFinding> nothing_came(const MeteredWork& work) {
   const bool short_work = looks(work) >= kSomeLooks && looks(work) < kEnoughLooks;
   const bool claimed =
       std::ranges::all_of(work.gpus, [](const GpuUse* use) { return use->in_use; });
-  const auto step = sum(work, &GpuUse::memory_step);
+  const auto step = bytes_that_came(work);
   if (!short_work || !claimed || !step || !work.expected || *work.expected < kStepOfUnknown) {
     return std::nullopt;
   }
@@ -220,7 +228,7 @@ std::optional<MeterFinding> nothing_of_ours(const MeteredWork& work) {
   const auto memory = sum(work, &GpuUse::tree_memory);
   const std::optional<double> own = share(work);
   if (!memory || *memory > 0 || own.value_or(0) > kTreeIdle) return std::nullopt;
-  const auto step = sum(work, &GpuUse::memory_step);
+  const auto step = bytes_that_came(work);
   const double now = busy(work).value_or(0);
   if (model_sized(work, step) || (!step && now >= kAtWork)) return std::nullopt;
   return MeterFinding{
@@ -293,7 +301,7 @@ std::optional<MeterFinding> prefill_alone(const MeteredWork& work) {
   if (!prompt || !now || *now >= idle + kFlatAboveIdle || *prompt < idle + kFlatAboveIdle) {
     return std::nullopt;
   }
-  if (model_sized(work, sum(work, &GpuUse::memory_step)) || draws_more(work)) return std::nullopt;
+  if (model_sized(work, bytes_that_came(work)) || draws_more(work)) return std::nullopt;
   return MeterFinding{.word = Word::cpu,
                       .sentence = fmt::format("busy {} in decode, though {} in prefill: prompt "
                                               "batches alone went to it",
@@ -301,7 +309,7 @@ std::optional<MeterFinding> prefill_alone(const MeteredWork& work) {
 }
 
 std::optional<MeterFinding> memory_vetoes(const MeteredWork& work) {
-  const auto step = sum(work, &GpuUse::memory_step);
+  const auto step = bytes_that_came(work);
   const auto own = sum(work, &GpuUse::tree_memory);
   if (!model_sized(work, step) && !model_sized(work, own)) return std::nullopt;
   return MeterFinding{.sentence = fmt::format("{}, yet {}: short kernels slip between looks",
@@ -321,7 +329,7 @@ std::optional<MeterFinding> flat(const MeteredWork& work) {
     return MeterFinding{.sentence =
                             fmt::format("{}: too little lies on it to be seen", busy_text(work))};
   }
-  const auto step = sum(work, &GpuUse::memory_step);
+  const auto step = bytes_that_came(work);
   if (!step && looks(work) < kManyLooks) return std::nullopt;
   return MeterFinding{.word = Word::cpu,
                       .sentence = fmt::format("flat: {}; {}", busy_text(work), memory_text(work))};
@@ -365,7 +373,7 @@ MeteredWork work_of(const Run& run) {
   for (const DeviceAccount& device : run.placement.devices) {
     expected += device.weights_bytes.value_or(0);
   }
-  if (expected == 0 && run.raw.model) expected = run.raw.model->tensor_bytes;
+  if (expected == 0) expected = served_bytes(run).value_or(0);
   if (expected > 0) out.expected = expected;
   for (const GpuUse& use : run.gpu_use) out.gpus.push_back(&use);
   return out;

@@ -6,6 +6,8 @@
 #include "verdict/cards_in_use.h"
 #include "verdict/causes.h"
 #include "verdict/gpu_meter.h"
+#include "verdict/hearing.h"
+#include "verdict/judge_servers.h"
 #include "verdict/roofline.h"
 #include "verdict/witnesses.h"
 
@@ -27,109 +29,6 @@ constexpr double kMostOfTheTime = 0.5;
 // A driver parks a few MiB of anybody's.
 constexpr std::int64_t kEvictedMatters = 64LL * 1024 * 1024;
 
-const DeviceAccount* biggest(const Placement& placement, DeviceKind kind) {
-  const DeviceAccount* found = nullptr;
-  std::int64_t most = 0;
-  for (const DeviceAccount& device : placement.devices) {
-    const std::int64_t bytes = device.weights_bytes.value_or(0);
-    if (device.kind != kind || bytes <= most) continue;
-    found = &device;
-    most = bytes;
-  }
-  return found;
-}
-
-std::string label(const DeviceAccount& device) {
-  // "RPC0[192.0.2.1:50052]": a block is pasted in public, and an address is nobody's business.
-  if (device.kind == DeviceKind::remote) return plain(device.name.substr(0, device.name.find('[')));
-  return fit(plain(device.description.empty() ? device.name : device.description), 40);
-}
-
-// "llvmpipe (LLVM 22.1.8, 256 bits)": the WHY line has the whole name.
-std::string short_label(const DeviceAccount& device) {
-  const std::string whole = label(device);
-  return whole.substr(0, whole.find(" ("));
-}
-
-std::string share_of(const Placement& placement, const DeviceAccount& device) {
-  std::int64_t all = 0;
-  for (const DeviceAccount& other : placement.devices) all += other.weights_bytes.value_or(0);
-  if (all <= 0) return "some";
-  return fmt::format("{:.0f}%", 100.0 * static_cast<double>(device.weights_bytes.value_or(0)) /
-                                    static_cast<double>(all));
-}
-
-bool log_lists_hardware(const Hearing& h) {
-  if (h.run.passes.empty()) return false;
-  return std::ranges::any_of(h.run.passes.front().log.devices, [](const Device& device) {
-    return device.kind == DeviceKind::hardware_gpu;
-  });
-}
-
-const MachineGpu* machine_gpu(const Hearing& h) {
-  return h.measured ? usable_gpu(h.run.raw.machine) : nullptr;
-}
-
-/// True only where every place to look was readable and none of them shows a GPU. A driver that
-/// runs and does not answer has one that nothing shows.
-bool machine_without_gpu(const Hearing& h) {
-  return h.measured && h.run.raw.machine.gpus_known && machine_gpu(h) == nullptr &&
-         h.run.raw.telemetry.troubles.empty();
-}
-
-/// The log's device is of a vendor of which this machine, whose GPUs are all known, has none.
-bool of_a_vendor_not_here(const Hearing& h, const DeviceAccount& device) {
-  const std::string_view vendor = vendor_of(device);
-  const Machine& machine = h.run.raw.machine;
-  if (!h.measured || !machine.gpus_known || vendor.empty() || vendor == "other") return false;
-  return std::ranges::none_of(machine.gpus, [&](const MachineGpu& gpu) {
-    return gpu.can_compute && (gpu.vendor.empty() || lower(gpu.vendor) == vendor);
-  });
-}
-
-bool asks_a_remote(const Hearing& h) {
-  if (h.run.placement.shape == Shape::remote) return true;
-  if (biggest(h.run.placement, DeviceKind::remote) != nullptr) return true;
-  const bool flag = std::ranges::any_of(h.run.raw.user_args, [](const std::string& argument) {
-    return argument.starts_with("--rpc");
-  });
-  return flag || h.run.raw.environment.contains("LLAMA_ARG_RPC");
-}
-
-bool failed_load(const Hearing& h) {
-  if (h.run.passes.empty()) return true;
-  const Load* load = main_load(h.run.passes.front().log);
-  return load != nullptr && load->failure.has_value();
-}
-
-/// The bytes say so; or, where the log has none, the process had no GPU driver and no device node
-/// open, or the machine has no GPU at all.
-bool ran_on_cpu(const Hearing& h) {
-  if (h.run.placement.shape == Shape::cpu) return true;
-  if (h.run.placement.shape != Shape::unknown || !h.measured) return false;
-  if (failed_load(h) || asks_a_remote(h)) return false;
-  if (h.says(Witness::process, Word::cpu)) return true;
-  return machine_without_gpu(h) && !log_lists_hardware(h) && !h.says(Witness::process, Word::gpu);
-}
-
-bool bytes_on_hardware(const Hearing& h) {
-  return h.run.placement.shape == Shape::gpu || h.run.placement.shape == Shape::partial;
-}
-
-/// The backends whose drivers the process witness and the machine inventory know.
-bool known_backend(const Placement& placement) {
-  for (const DeviceAccount& device : placement.devices) {
-    if (device.kind != DeviceKind::hardware_gpu || device.weights_bytes.value_or(0) <= 0) continue;
-    const bool known = std::ranges::any_of(
-        std::to_array<std::string_view>({"CUDA", "ROCm", "HIP", "Vulkan", "SYCL"}),
-        [&](std::string_view backend) { return device.name.starts_with(backend); });
-    if (!known) return false;
-  }
-  return true;
-}
-
-bool has_rates(const Hearing& h) { return decode_rate(h.run) || prefill_rate(h.run); }
-
 // The rules, in the order of the table below.
 
 std::optional<Finding> passes_disagree(const Hearing& h) {
@@ -145,7 +44,17 @@ std::optional<Finding> remote_cpu(const Hearing& h) {
                              share_of(h.run.placement, *worker))};
 }
 
+bool renders_in_software(const Hearing& h) {
+  return h.measured && !h.run.raw.passes.empty() && h.says(Witness::process, Word::cpu) &&
+         !h.run.raw.passes.front().process.renderer.empty();
+}
+
 std::optional<Finding> software_device(const Hearing& h) {
+  if (h.run.placement.shape == Shape::unknown && renders_in_software(h)) {
+    return Finding{State::silent_cpu_fallback,
+                   fmt::format("{} is a CPU, not a GPU, and the only device that was opened.",
+                               plain(h.run.raw.passes.front().process.renderer))};
+  }
   if (h.run.placement.shape != Shape::software_device) return std::nullopt;
   const DeviceAccount* device = biggest(h.run.placement, DeviceKind::software);
   return Finding{State::silent_cpu_fallback,
@@ -420,10 +329,7 @@ std::optional<Finding> healthy(const Hearing& h) {
     return std::nullopt;
   }
   std::string sentence = "The GPU did the work.";
-  if (const std::optional<double> rate = decode_rate(h.run)) {
-    sentence += fmt::format(" The number to quote is {} decode, {:.1f} tok/s.",
-                            h.run.warm_decode.median ? "the warm median" : "the one pass's", *rate);
-  }
+  sentence += number_to_quote(h.run);
   if (h.run.roofline && below_usual(*h.run.roofline)) {
     sentence += fmt::format(" Suspicious: that reads only {:.0f}% of what the memory of {} can.",
                             100 * *h.run.roofline->share(), owners_of(*h.run.roofline));
@@ -463,7 +369,11 @@ constexpr JudgeRule kRules[] = {
     {"remote-unseen", remote_unseen},
     {"load-failed", load_failed},
     {"meter-convicts", meter_convicts},
+    {"claim-contradicted", claim_contradicted},
     {"no-rates", no_rates},
+    {"claim-partial", claim_partial},
+    {"meter-acquits", meter_acquits},
+    {"claim-alone", claim_alone},
     {"device-unnamed", device_unnamed},
     {"cut-before-cache", cut_before_cache},
     {"healthy", healthy},
@@ -498,13 +408,6 @@ Verdict decide(const Hearing& hearing) {
 }
 
 }  // namespace
-
-const Testimony& Hearing::of(Witness witness) const {
-  // hear_all() hears every witness of the table, so there always is one.
-  return *std::ranges::find(testimonies, witness, &Testimony::witness);
-}
-
-bool Hearing::says(Witness witness, Word word) const { return of(witness).word == word; }
 
 std::span<const JudgeRule> judge_rules() { return kRules; }
 

@@ -2,16 +2,19 @@
 
 #include "base/text.h"
 #include "verdict/account.h"
+#include "verdict/answers.h"
 #include "verdict/drivers.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/gpu_use.h"
 #include "verdict/median.h"
 #include "verdict/roofline.h"
+#include "verdict/server_claim.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 namespace picchio {
@@ -51,12 +54,6 @@ std::optional<double> rate_of(std::optional<std::int64_t> count, std::optional<d
   if (settled && std::isfinite(*settled) && *settled > 0) return settled;
   if (count && ms && *count > 0 && *ms > 0) return static_cast<double>(*count) * 1000 / *ms;
   return std::nullopt;
-}
-
-/// The CLI counts decode runs: the first token comes out of the prompt's last batch.
-std::optional<std::int64_t> generated_tokens(const EngineTimings& timings) {
-  if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
-  return *timings.eval_runs + 1;
 }
 
 Micros micros_of(double ms) { return Micros(static_cast<std::int64_t>(ms * 1000)); }
@@ -106,7 +103,7 @@ void remark_tokens(Pass& pass, const RawRun& raw) {
 
 void remark_prompt(Pass& pass) {
   const std::optional<std::int64_t> cached = pass.log.prompt_tokens_cached;
-  if (cached && *cached > 0) {
+  if (!pass.answer && cached && *cached > 0) {
     pass.lanes.prefill_abstain = fmt::format("{} prompt tokens came from a cache", *cached);
     pass.remarks.push_back(pass.lanes.prefill_abstain);
   }
@@ -153,11 +150,17 @@ void ask_local_workers(EngineLog& log, const RawPass& raw) {
   }
 }
 
-Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
+Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log, ReadExchange exchange) {
   Pass pass;
   pass.log = std::move(log);
+  pass.answer = std::move(exchange.answer);
+  pass.claim = exchange.claim;
   ask_local_workers(pass.log, raw);
-  if (!pass.log.timings.empty()) pass.timings = pass.log.timings.back();
+  if (pass.answer) {
+    pass.timings = timings_of(*pass.answer);
+  } else if (!pass.log.timings.empty()) {
+    pass.timings = pass.log.timings.back();
+  }
   pass.wall_seconds = seconds(raw.wall);
   const Windows windows = windows_of(raw, pass.timings);
   read_lanes(pass);
@@ -165,6 +168,7 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log) {
   read_cpu(pass, raw, windows);
   remark_tokens(pass, run);
   remark_prompt(pass);
+  if (pass.answer) remark_answer(pass, raw);
   remark_clocks(pass, raw);
   if (raw.repeats > 0) {
     pass.remarks.push_back(
@@ -187,6 +191,24 @@ void compare_prompts(std::vector<Pass>& passes) {
     pass.lanes.prefill_abstain =
         fmt::format("{} prompt tokens evaluated where a sibling took {}", *prompt, longest);
     pass.remarks.push_back(pass.lanes.prefill_abstain);
+  }
+}
+
+/// A server that reuses a prompt and counts it all the same shows in the rate alone.
+void compare_warm(std::vector<Pass>& passes) {
+  std::optional<double> slowest;
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    const Lanes& lanes = passes[i].lanes;
+    if (!lanes.prefill || !lanes.prefill_abstain.empty()) continue;
+    slowest = std::min(*lanes.prefill, slowest.value_or(*lanes.prefill));
+  }
+  for (std::size_t i = 1; slowest && i < passes.size(); ++i) {
+    Lanes& lanes = passes[i].lanes;
+    if (!passes[i].answer || !lanes.prefill || !lanes.prefill_abstain.empty()) continue;
+    const double times = *lanes.prefill / *slowest;
+    if (times < kOffSiblings) continue;
+    lanes.prefill_abstain = fmt::format("{:.0f} times off the other passes", times);
+    passes[i].remarks.push_back("prefill " + lanes.prefill_abstain);
   }
 }
 
@@ -252,6 +274,11 @@ std::string disagreement_of(const std::vector<Pass>& passes, const Placement& fi
 
 }  // namespace
 
+std::optional<std::int64_t> generated_tokens(const EngineTimings& timings) {
+  if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
+  return *timings.eval_runs + (timings.eval_counts_first ? 0 : 1);
+}
+
 Micros arrival_span(const RawPass& raw, std::int64_t tokens) {
   if (!raw.first_token || !raw.last_token) return {};
   // Half as many pieces as tokens: then the first and the last are within two tokens of the truth.
@@ -260,10 +287,11 @@ Micros arrival_span(const RawPass& raw, std::int64_t tokens) {
 }
 
 std::optional<double> arrival_rate(const RawPass& raw, const EngineTimings& timings) {
-  if (!timings.eval_runs || *timings.eval_runs <= 0) return std::nullopt;
-  const Micros span = arrival_span(raw, *timings.eval_runs + 1);
+  const std::optional<std::int64_t> tokens = generated_tokens(timings);
+  if (!tokens || *tokens < 2) return std::nullopt;
+  const Micros span = arrival_span(raw, *tokens);
   if (span <= Micros{}) return std::nullopt;
-  return static_cast<double>(*timings.eval_runs) / seconds(span);
+  return static_cast<double>(*tokens - 1) / seconds(span);
 }
 
 Windows windows_of(const RawPass& raw, const EngineTimings& timings) {
@@ -310,15 +338,18 @@ std::optional<double> cores_busy(const std::vector<CpuSample>& samples, Micros b
   return used < 0 ? std::nullopt : std::optional(used / seconds(until - begin));
 }
 
-Run assemble(RawRun raw, std::vector<EngineLog> logs) {
+Run assemble(RawRun raw, std::vector<EngineLog> logs, std::vector<ReadExchange> exchanges) {
   Run run;
   run.raw = std::move(raw);
   logs.resize(run.raw.passes.size());
+  exchanges.resize(run.raw.passes.size());
   for (std::size_t i = 0; i < run.raw.passes.size(); ++i) {
-    run.passes.push_back(pass_of(run.raw, run.raw.passes[i], std::move(logs[i])));
+    run.passes.push_back(
+        pass_of(run.raw, run.raw.passes[i], std::move(logs[i]), std::move(exchanges[i])));
   }
   compare_prompts(run.passes);
   compare_first(run.passes);
+  compare_warm(run.passes);
   run.warm_prefill = summary_of(run.passes, &Lanes::prefill, &Lanes::prefill_abstain);
   run.warm_decode = summary_of(run.passes, &Lanes::decode, &Lanes::decode_abstain);
   run.warm_wallclock = summary_of(run.passes, &Lanes::wallclock, &Lanes::wallclock_abstain);
@@ -332,6 +363,10 @@ Run assemble(RawRun raw, std::vector<EngineLog> logs) {
   mark_gpus_in_use(run);
   run.disagreement = disagreement_of(run.passes, run.placement, model);
   if (const Load* load = main_load(run.passes.front().log)) run.context = load->n_ctx;
+  if (run.raw.server) {
+    run.context = served_context(run);
+    std::ranges::copy(run.raw.server->notes, std::back_inserter(run.notes));
+  }
   if (run.context && *run.context < run.raw.context_asked) {
     run.notes.push_back(
         fmt::format("context is {}, not the {} asked for", *run.context, run.raw.context_asked));

@@ -42,10 +42,14 @@ bool speculates(const Run& run) {
   const bool loaded = std::ranges::any_of(run.passes, [](const Pass& pass) {
     return std::ranges::find(pass.log.loads, LoadRole::draft, &Load::role) != pass.log.loads.end();
   });
-  const bool asked = std::ranges::any_of(run.raw.user_args, [](const std::string& argument) {
-    return starts_with_any(argument, kSpeculationFlags);
+  const bool asked = std::ranges::any_of(
+      engine_arguments(run.raw),
+      [](const std::string& argument) { return starts_with_any(argument, kSpeculationFlags); });
+  const bool drafted = std::ranges::any_of(run.passes, [](const Pass& pass) {
+    return pass.answer && pass.answer->drafted.value_or(0) > 0;
   });
-  return loaded || asked || std::ranges::any_of(run.raw.environment, [](const auto& variable) {
+  return loaded || drafted || asked ||
+         std::ranges::any_of(run.raw.environment, [](const auto& variable) {
            return starts_with_any(variable.first, kSpeculationVariables);
          });
 }
@@ -53,7 +57,7 @@ bool speculates(const Run& run) {
 /// "--override-kv qwen3moe.expert_used_count=int:4": the header's count is then not the engine's.
 bool overrides_experts(const Run& run) {
   const auto names_them = [](std::string_view text) { return text.contains("expert_used_count"); };
-  return std::ranges::any_of(run.raw.user_args, names_them) ||
+  return std::ranges::any_of(engine_arguments(run.raw), names_them) ||
          std::ranges::any_of(run.raw.environment,
                              [&](const auto& variable) { return names_them(variable.second); });
 }
@@ -203,7 +207,7 @@ bool reads_in_parallel(const Run& run, const Load& load) {
   const bool cut = std::ranges::any_of(load.buffers, [](const BufferLine& line) {
     return line.use == BufferUse::weights && line.buffer.ends_with("_Split");
   });
-  const auto mode = placement_settings(run.raw.user_args, run.raw.environment).split_mode;
+  const auto mode = placement_settings(engine_arguments(run.raw), run.raw.environment).split_mode;
   return cut || (mode && (mode->value == "row" || mode->value == "tensor"));
 }
 

@@ -7,6 +7,7 @@
 #include "verdict/lanes.h"
 #include "verdict/roofline.h"
 #include "verdict/schedule.h"
+#include "verdict/server_claim.h"
 
 #include <fmt/format.h>
 
@@ -24,6 +25,9 @@ constexpr std::int64_t kPromptThatCounts = 64;
 // All threads at work; the scheduler takes its share.
 constexpr double kBusyShare = 0.8;
 constexpr int kThreadsThatCount = 4;
+// Of fewer threads all have to be at work, and at least two: more than waiting and printing take.
+constexpr double kFewBusyShare = 0.9;
+constexpr int kFewestThreads = 2;
 // One core waits for the GPU, half a core samples and prints.
 constexpr double kWaitingCores = 1.5;
 
@@ -123,9 +127,19 @@ std::string passed_over(const Run& run) {
                      device_text(idle->name, idle->description));
 }
 
+/// As the log says, else as the server's command line does.
 std::optional<int> threads_of(const Run& run) {
   const Pass* pass = first_pass(run);
-  return pass == nullptr ? std::nullopt : pass->log.threads;
+  if (pass == nullptr) return std::nullopt;
+  if (pass->log.threads || !run.raw.server) return pass->log.threads;
+  const std::vector<std::string>& words = run.raw.server->command_line;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] != "-t" && words[i] != "--threads") continue;
+    const auto number = parse_int(words[i + 1]);
+    constexpr int kMostThreads = 4096;
+    if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
+  }
+  return std::nullopt;
 }
 
 /// Of the passes after the first, the one that kept the fewest cores busy: another program's noise
@@ -234,6 +248,8 @@ std::vector<Testimony> hear_all(const Run& run) {
 }
 
 Testimony claim_testimony(const Run& run) {
+  // A line of the server's log is the engine's, as of any other run.
+  if (run.raw.server && !run.placement.layers_claimed) return server_claim_testimony(run);
   Testimony out{Witness::claim, std::nullopt, "the engine printed no offloaded line"};
   if (!run.placement.layers_claimed || !run.placement.layers_total) return out;
   const int claimed = *run.placement.layers_claimed;
@@ -244,8 +260,13 @@ Testimony claim_testimony(const Run& run) {
 }
 
 Testimony allocation_testimony(const Run& run) {
-  return {Witness::allocation, word_of(run.placement.shape),
-          run.placement.reason.empty() ? "no pass left a log" : run.placement.reason};
+  Testimony out{Witness::allocation, word_of(run.placement.shape),
+                run.placement.reason.empty() ? "no pass left a log" : run.placement.reason};
+  const auto& server = run.raw.server;
+  if (server && server->log_source.empty()) {
+    out.sentence = "the server's log was not read: " + server->no_log_because;
+  }
+  return out;
 }
 
 Testimony device_testimony(const Run& run) {
@@ -336,6 +357,7 @@ Testimony process_testimony(const Run& run) {
   const ProcessFacts& facts = run.raw.passes.front().process;
   if (!facts.readable) {
     out.sentence = "the engine's process could not be looked into";
+    if (run.raw.server && !run.raw.server->local) out.sentence = run.raw.server->unseen_because;
     return out;
   }
   const auto [drivers, software, nodes] = drivers_in_reach(facts.libraries, facts.device_nodes);
@@ -345,6 +367,11 @@ Testimony process_testimony(const Run& run) {
                                plain(drivers.front()), plain(nodes.front()));
   } else if (drivers.empty() && nodes.empty()) {
     out.word = Word::cpu;
+    if (!facts.renderer.empty()) {
+      out.sentence =
+          fmt::format("{}, a software renderer, is its only device", plain(facts.renderer));
+      return out;
+    }
     out.sentence = software.empty()
                        ? "no GPU driver mapped and no GPU device node open"
                        : fmt::format("only the software driver {} mapped, no GPU device node open",
@@ -370,12 +397,19 @@ Testimony cpu_meter_testimony(const Run& run) {
   if (!threads) {
     out.sentence =
         fmt::format("{:.1f} cores busy in decode; the thread count is not known", *cores);
+    const int all = run.raw.machine.logical_cores.value_or(0);
+    if (all >= kFewestThreads && *cores >= kFewBusyShare * all && *cores > kWaitingCores) {
+      out.word = Word::cpu;
+      out.sentence = fmt::format("{:.1f} of {} cores busy in decode: all of them", *cores, all);
+    }
     return out;
   }
   out.sentence = fmt::format("{:.1f} cores busy in decode, {} threads", *cores, *threads);
-  if (*threads < kThreadsThatCount) {
+  const bool all_of_few =
+      *threads >= kFewestThreads && *cores >= kFewBusyShare * *threads && *cores > kWaitingCores;
+  if (*threads < kThreadsThatCount && !all_of_few) {
     out.sentence += ": too few threads to tell work from waiting";
-  } else if (*cores >= kBusyShare * *threads) {
+  } else if (all_of_few || *cores >= kBusyShare * *threads) {
     out.word = Word::cpu;
     out.sentence += ": every thread was at work";
   } else if (*cores > kWaitingCores) {

@@ -122,7 +122,9 @@ TEST(Witnesses, CpuMeter) {
   EXPECT_EQ(meter(7.9, 8, full_cuda()), "cpu");
   EXPECT_EQ(meter(1.0, 8, full_cuda()), "gpu");
   EXPECT_EQ(meter(4.0, 8, full_cuda()), "abstains");
-  EXPECT_EQ(meter(2.0, 2, full_cuda()), "abstains");
+  EXPECT_EQ(meter(2.0, 2, full_cuda()), "cpu");
+  EXPECT_EQ(meter(1.5, 2, full_cuda()), "abstains") << "waiting and printing take as much";
+  EXPECT_EQ(meter(1.0, 1, full_cuda()), "abstains");
   EXPECT_EQ(meter(1.0, std::nullopt, full_cuda()), "abstains");
   EXPECT_EQ(meter(std::nullopt, 8, full_cuda()), "abstains");
   // Waiting for a remote worker looks the same as waiting for a GPU.

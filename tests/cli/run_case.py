@@ -5,10 +5,13 @@ Exit status: 0 passed, 1 failed, 77 skipped (ctest's SKIP_RETURN_CODE) with the 
 """
 
 import argparse
+import contextlib
 import glob
 import json
 import os
 import re
+import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -16,6 +19,7 @@ import string
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +34,9 @@ BLOCK_LINES = 20
 # A test says itself what steers the engine; what the developer's shell holds must not.
 STEERING = re.compile(
     r"^(LLAMA|GGML|OLLAMA|CUDA|HIP|ROCR|HSA|VK|MESA|GPU|ONEAPI|ZE|MUSA|ASCEND|PICCHIO|HF|HUGGINGFACE)_|^(LC_.*|LANG|NO_COLOR)$")
-KEYWORDS = {"NAME", "LABEL", "REQUIRES", "TIMEOUT", "ENV", "MODEL", "STDIN", "RUN", "EXIT", "EXPECT", "EXPECT_NOT",
-            "EXPECT_RE", "EXPECT_ERR", "EXPECT_ERR_NOT", "EXPECT_ERR_RE", "EXPECT_EMPTY", "EXPECT_JSON",
-            "EXPECT_SCHEMA", "EXPECT_BLOCK", "EXPECT_FILE", "LEAVES"}
+KEYWORDS = {"NAME", "LABEL", "REQUIRES", "TIMEOUT", "ENV", "MODEL", "SERVER", "STDIN", "RUN", "EXIT", "EXPECT",
+            "EXPECT_NOT", "EXPECT_RE", "EXPECT_ERR", "EXPECT_ERR_NOT", "EXPECT_ERR_RE", "EXPECT_EMPTY", "EXPECT_JSON",
+            "EXPECT_SCHEMA", "EXPECT_BLOCK", "EXPECT_FILE", "EXPECT_MEMORY", "LEAVES"}
 
 
 class Failure(Exception):
@@ -56,6 +60,7 @@ class Case:
     timeout: float = 60
     leaves: bool = False
     models: list = field(default_factory=list)
+    servers: list = field(default_factory=list)
     steps: list = field(default_factory=list)
 
 
@@ -70,6 +75,8 @@ def add_line(case, keyword, argument, number, pending_stdin):
         case.timeout = float(argument)
     elif keyword == "MODEL":
         case.models.append(argument)
+    elif keyword == "SERVER":
+        case.servers.append(argument)
     elif keyword == "LEAVES":
         case.leaves = True
     elif keyword == "STDIN":
@@ -229,6 +236,15 @@ def check_block(text):
         raise Failure("the block does not begin with the model and end with the footer")
 
 
+def check_memory(limit, output):
+    before, after = output["peak_mib"]
+    if after <= limit:
+        return
+    if before > limit:
+        raise Failure(f"something before this RUN took {before:.0f} MiB, so that its own peak cannot be told")
+    raise Failure(f"took {after:.0f} MiB at its peak, the limit is {limit:g} MiB")
+
+
 def check_schema(name, document):
     path = find_schema(name)
     if path is None:
@@ -281,6 +297,8 @@ def check(keyword, argument, output, work):
             raise Failure(f"no file '{argument}'")
     elif keyword == "EXPECT_BLOCK":
         check_block(output["stdout"])
+    elif keyword == "EXPECT_MEMORY":
+        check_memory(float(argument), output)
     elif keyword == "EXPECT_JSON":
         check_json(argument, parsed_json(output["stdout"]))
     elif keyword == "EXPECT_SCHEMA":
@@ -294,7 +312,54 @@ def signal_group(process, number):
         pass
 
 
+def peak_mib():
+    """The most memory that one of the processes that have ended held."""
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def is_sanitized(program):
+    """A build with a sanitizer keeps shadow memory: its size says nothing."""
+    mark, before = b"__asan_init", b""
+    with open(program, "rb") as file:
+        while part := file.read(1 << 20):  # in parts: what this process holds, its children begin with
+            if mark in before + part:
+                return True
+            before = part[-len(mark):]
+    return False
+
+
+@contextlib.contextmanager
+def servers(case, work, environment):
+    """Runs the case's stand-ins; yields $PORT and $URL of the first, $PORT2 and $URL2 of the second."""
+    running, variables = [], {}
+    try:
+        for number, words in enumerate(case.servers, 1):
+            suffix = str(number) if number > 1 else ""
+            port_file = work / f"port{suffix}"
+            running.append(subprocess.Popen(
+                [sys.executable, "-B", HERE / "stand_in/server.py", "--port-file", port_file, *shlex.split(words)],
+                cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
+            deadline = time.monotonic() + 30
+            while not port_file.exists():
+                if running[-1].poll() is not None or time.monotonic() > deadline:
+                    raise Failure(f"the server does not start: {words}")
+                time.sleep(0.02)
+            port = port_file.read_text().strip()
+            variables |= {f"PORT{suffix}": port, f"URL{suffix}": f"http://127.0.0.1:{port}"}
+        yield variables
+    finally:
+        for server in running:
+            server.terminate()
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
 def run_step(step, environment, work, timeout):
+    before = peak_mib()
     with subprocess.Popen(["/bin/sh", "-c", step.command], cwd=work, env=environment, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
@@ -309,17 +374,23 @@ def run_step(step, environment, work, timeout):
         finally:
             signal_group(process, signal.SIGKILL)
     return process.returncode, {"stdout": out.decode("utf-8", "surrogateescape"),
-                                "stderr": err.decode("utf-8", "surrogateescape")}
+                                "stderr": err.decode("utf-8", "surrogateescape"), "peak_mib": (before, peak_mib())}
 
 
 def show(step, code, output):
     print(f"--- line {step.line}: {step.command}\n--- exit {code}")
-    for stream, text in output.items():
+    for stream, text in ((s, output[s]) for s in ("stdout", "stderr")):
         shown = text if len(text) < 8000 else text[:4000] + "\n[...]\n" + text[-4000:]
         print(f"--- {stream}\n{shown.encode('ascii', 'backslashreplace').decode()}", end="\n" if shown else "")
 
 
 def run_case(case, variables, work):
+    environment = {k: v for k, v in os.environ.items() if not STEERING.match(k)}
+    with servers(case, work, environment) as found:
+        run_steps(case, variables | found, work)
+
+
+def run_steps(case, variables, work):
     environment = {k: v for k, v in os.environ.items() if not STEERING.match(k)}
     folders = {"HOME": work / "home", "TMPDIR": work / "tmp", "XDG_CACHE_HOME": work / "cache"}
     for folder in folders.values():
@@ -336,12 +407,15 @@ def run_case(case, variables, work):
     for model in case.models:
         subprocess.run([sys.executable, SOURCE / "tests/rig/make_tiny_gguf.py", work / model, "--layers", "2"],
                        check=True)
+    sanitized = is_sanitized(variables["PICCHIO"])
     for step in case.steps:
         code, output = run_step(step, environment, work, case.timeout)
         try:
             if code != step.exit_code:
                 raise Failure(f"exit code {code}, expected {step.exit_code}")
             for keyword, argument, line in step.checks:
+                if keyword == "EXPECT_MEMORY" and sanitized:
+                    continue
                 try:
                     check(keyword, string.Template(argument).safe_substitute(variables), output, work)
                 except Failure as failure:

@@ -180,6 +180,15 @@ bool read_system_info(LogState& state, const LogLine& line, const Found& found) 
   return false;
 }
 
+// "cmn          init: llama threadpool init, n_threads = 2": all that a server says of it at its
+// usual verbosity.
+bool read_thread_pool(LogState& state, const LogLine&, const Found& found) {
+  std::string_view rest = found.rest;
+  const auto count = take_int(rest);
+  if (count && *count > 0 && *count < 100'000) state.log.threads = static_cast<int>(*count);
+  return false;
+}
+
 // "AVX = 1 | AVX2 = 1 | ... | BLAS = 0 | SSE3 = 1 |": to autumn 2024, bare under llama-cpp-python.
 // Every GPU backend of those years but Metal counted as BLAS.
 bool read_blas(LogState& state, const LogLine& line, const Found& found) {
@@ -248,6 +257,7 @@ constexpr LineRule kRules[] = {
     {"main: seed  = ", read_seed},
     {"sampling seed: ", read_seed},
     {"system_info: ", read_system_info},
+    {"llama threadpool init, n_threads = ", read_thread_pool},
     {"| BLAS = ", read_blas},
     {"main: build = ", read_build},
     {"build: ", read_build_at_front},

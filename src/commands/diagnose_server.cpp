@@ -1,0 +1,79 @@
+#include "commands/diagnose_server.h"
+
+#include "base/text.h"
+#include "engines/ollama/address.h"
+#include "engines/ollama/store.h"
+#include "engines/ollama/tag.h"
+#include "engines/servers/detect.h"
+#include "os/http.h"
+#include "os/remote_name.h"
+#include "version.h"
+
+#include <fmt/format.h>
+
+namespace picchio {
+namespace {
+
+// A server that computes on every core answers a small question late.
+constexpr Micros kPatience = std::chrono::seconds(10);
+
+/// No ollama answers: the word may have been meant as a file, and the store may have the model.
+Error no_ollama(const std::string& word, const std::string& url, const Error& why) {
+  Error out{why.kind,
+            fmt::format("'{}' is no file here, so it was taken for an ollama model, but no ollama "
+                        "answers at {}: {}",
+                        fit(plain(word), 80), plain(url), why.message),
+            "start it with 'ollama serve' (OLLAMA_HOST says where it is sought), or name a file"};
+  const auto tag = ollama::parse_tag(word);
+  if (!tag) return out;
+  const auto stored = ollama::find_in_store(*tag, ollama::store_roots());
+  if (stored) {
+    out.hint = fmt::format("start it with 'ollama serve', or measure its file: picchio {}",
+                           plain(stored->model.path));
+  }
+  return out;
+}
+
+Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::string& word) {
+  const Result<std::string> url = ollama::base_url();
+  if (!url) return std::unexpected(url.error());
+  Result<servers::DetectedServer> found = servers::detect_server(client, {*url, ""}, kPatience);
+  if (!found) {
+    if (found.error().kind == ErrorKind::interrupted) return found;
+    return std::unexpected(no_ollama(word, os::without_secrets(*url), found.error()));
+  }
+  if (found->kind == ServerKind::ollama) return found;
+  return with_hint(
+      fail(ErrorKind::unsupported,
+           "'{}' is no file here, so it was taken for an ollama model, but {} "
+           "answers at {}",
+           fit(plain(word), 80), name_of(found->kind), plain(os::without_secrets(*url))),
+      "OLLAMA_HOST says where ollama is sought");
+}
+
+}  // namespace
+
+Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
+                               os::Interrupts& interrupts, Progress& progress,
+                               const PassSink& sink) {
+  Result<os::HttpClient> client =
+      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
+  if (!client) return std::unexpected(client.error());
+  Result<servers::DetectedServer> detected =
+      target.kind == TargetKind::ollama
+          ? find_ollama(*client, target.word)
+          : servers::detect_server(*client, {target.word, options.api_key}, kPatience);
+  if (!detected) return std::unexpected(detected.error());
+  progress.note(fmt::format("{} {} at {}", name_of(detected->kind),
+                            detected->version.empty() ? "(version unknown)" : detected->version,
+                            plain(os::without_secrets(detected->endpoint.base_url))));
+  ServerRequest request;
+  request.detected = *std::move(detected);
+  request.model = target.kind == TargetKind::ollama ? target.word : options.model;
+  request.passes = options.passes;
+  request.timeout = options.timeout;
+  request.meter_hz = options.meter_hz;
+  return measure_server(request, *client, interrupts, progress, sink);
+}
+
+}  // namespace picchio

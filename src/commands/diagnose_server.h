@@ -1,0 +1,26 @@
+// From a server's address or a tag of ollama's to a measured run.
+#pragma once
+
+#include "base/result.h"
+#include "commands/measure_server.h"
+#include "commands/target.h"
+
+#include <string>
+
+namespace picchio {
+
+struct ServerOptions {
+  std::string model;  // --model; of a tag the tag
+  std::string api_key;
+  int passes = 3;
+  Micros timeout{};
+  std::optional<double> meter_hz;
+};
+
+/// `target` is a server's or an ollama model. Errors say which of the three the word was taken for,
+/// and what was tried.
+[[nodiscard]] Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
+                                             os::Interrupts& interrupts, Progress& progress,
+                                             const PassSink& sink);
+
+}  // namespace picchio

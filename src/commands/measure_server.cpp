@@ -1,0 +1,463 @@
+#include "commands/measure_server.h"
+
+#include "base/text.h"
+#include "commands/meter_recorder.h"
+#include "commands/open_model.h"
+#include "commands/ram_speed.h"
+#include "commands/surroundings.h"
+#include "commands/watch_target.h"
+#include "engines/answers/answer.h"
+#include "engines/answers/json_document.h"
+#include "engines/llama_cpp/prompt.h"
+#include "machine/inventory.h"
+#include "machine/metered_gpus.h"
+#include "machine/process_facts.h"
+#include "machine/server_log.h"
+#include "machine/server_process.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/proc.h"
+#include "os/remote_name.h"
+#include "version.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+namespace picchio {
+namespace {
+
+// An answer of 128 tokens is 30 KiB, its context and settings another 50.
+constexpr std::int64_t kMostAnswerBytes = std::int64_t{8} << 20;
+// Between two tokens of the largest model that swaps lie tens of seconds.
+constexpr Micros kStall = std::chrono::seconds(90);
+constexpr Micros kTick{250'000};
+// From the runner's pipe through the server into its log.
+constexpr Micros kLogDelay{150'000};
+constexpr int kBadRequest = 400;
+constexpr int kUnprocessable = 422;
+constexpr int kOk = 200;
+
+/// The processes of the server, as far as they can be seen.
+class ServerProcesses {
+ public:
+  ServerProcesses(ServerPlace place, std::string needle)
+      : place_(std::move(place)), needle_(std::move(needle)) {}
+
+  [[nodiscard]] const ServerPlace& place() const { return place_; }
+  [[nodiscard]] int server() const { return place_.pid.value_or(0); }
+
+  /// A runner is started with the load, and again with the next.
+  [[nodiscard]] int engine() const {
+    return place_.pid ? computing_process("/", *place_.pid, needle_) : 0;
+  }
+
+ private:
+  ServerPlace place_;
+  std::string needle_;
+};
+
+/// Everything that is watched about one request. Its callbacks run between two reads of the answer.
+class ExchangeWatch {
+ public:
+  ExchangeWatch(ServerKind kind, RawPass& pass, Progress& progress,
+                const ServerProcesses& processes)
+      : kind_(kind), pass_(pass), progress_(progress), processes_(processes) {}
+
+  void begin() {
+    began_ = os::monotonic_now();
+    tick();
+  }
+
+  void tick() {
+    const Micros now = os::monotonic_now() - began_;
+    progress_.tick(now);
+    if (now - sampled_ < kTick && now > Micros{} && !pass_.cpu.empty()) return;
+    sample_cpu(now);
+  }
+
+  void data(std::string_view bytes) {
+    const Micros now = os::monotonic_now() - began_;
+    RawExchange& exchange = *pass_.exchange;
+    std::size_t line_begin = line_begin_;
+    exchange.body += bytes;
+    for (std::size_t end = exchange.body.find('\n', line_begin); end != std::string::npos;
+         end = exchange.body.find('\n', line_begin)) {
+      exchange.line_stamps.push_back(now);
+      if (!token_seen_) {
+        const std::string_view line(exchange.body.data() + line_begin, end - line_begin);
+        if (answers::brings_text(kind_, line)) on_token(now);
+      }
+      line_begin = end + 1;
+    }
+    line_begin_ = line_begin;
+    tick();
+  }
+
+  void end() {
+    RawExchange& exchange = *pass_.exchange;
+    pass_.wall = os::monotonic_now() - began_;
+    if (line_begin_ < exchange.body.size()) exchange.line_stamps.push_back(pass_.wall);
+    sample_cpu(pass_.wall);
+    if (!token_seen_) look_at_process();
+  }
+
+ private:
+  void on_token(Micros now) {
+    token_seen_ = true;
+    // The end of prefill: without a sample right here the two phases could not be told apart.
+    sample_cpu(now);
+    progress_.token_arrived();
+    look_at_process();
+  }
+
+  void look_at_process() {
+    const int engine = processes_.engine();
+    if (engine > 0) pass_.process = read_process_facts("/", engine);
+  }
+
+  void sample_cpu(Micros now) {
+    if (processes_.server() == 0) return;
+    sampled_ = now;
+    if (const auto used = os::cpu_seconds_of_tree("/", processes_.server())) {
+      pass_.cpu.push_back({now, *used});
+    }
+  }
+
+  ServerKind kind_;
+  RawPass& pass_;
+  Progress& progress_;
+  const ServerProcesses& processes_;
+  Micros began_{};
+  Micros sampled_{};
+  std::size_t line_begin_ = 0;
+  bool token_seen_ = false;
+};
+
+struct Plan {
+  std::int64_t context = llama_cpp::kContext;  // asked for where a request may choose it
+  int paragraphs = llama_cpp::kParagraphs;
+  std::string note;
+};
+
+Result<Plan> plan_of(const servers::ServedModel& model) {
+  Plan out;
+  const std::int64_t room = model.context.value_or(llama_cpp::kContext);
+  if (room > 0) out.context = std::min(out.context, room);
+  out.paragraphs = llama_cpp::paragraphs_that_fit(out.context);
+  if (out.paragraphs == 0) {
+    return with_hint(fail(ErrorKind::unsupported,
+                          "the server gives a request {} tokens, too few for protocol mp1, which "
+                          "generates {}",
+                          room, llama_cpp::kGenerate),
+                     "start it with a larger context (-c), or fewer slots (-np)");
+  }
+  if (out.paragraphs < llama_cpp::kParagraphs) {
+    out.note = fmt::format("prompt shortened to {} of {} parts to fit the server's context ({})",
+                           out.paragraphs, llama_cpp::kParagraphs, out.context);
+  }
+  return out;
+}
+
+/// What of a model's name or file stands in the command line of the process that runs it.
+std::string needle_of(ServerKind kind, const servers::DetectedServer& detected,
+                      const servers::ServedModel& model) {
+  if (kind == ServerKind::ollama) {
+    const std::size_t slash = model.file.find_last_of("/\\");
+    return slash == std::string::npos ? model.name : model.file.substr(slash + 1);
+  }
+  return detected.router ? (model.file.empty() ? model.name : model.file) : "";
+}
+
+std::string fallback_log(ServerKind kind) {
+  const auto home = os::env("HOME");
+  return kind == ServerKind::ollama && home ? *home + "/.ollama/logs/server.log" : "";
+}
+
+Error ended_early(const ServerAnswer& answer, const std::string& host) {
+  if (!answer.error.empty()) {
+    return {ErrorKind::failed, fmt::format("{} broke off: {}", host, answer.error),
+            "its own log tells more"};
+  }
+  if (answer.pieces == 0 && !answer.finished) {
+    return {ErrorKind::malformed,
+            fmt::format("the answer of {} holds no generated text and no figures", host), ""};
+  }
+  return {ErrorKind::failed,
+          fmt::format("{} ended its answer after {} pieces of text without its figures", host,
+                      answer.pieces),
+          "some stop so when a model repeats one token; try another model or seed"};
+}
+
+class ServerPassRunner {
+ public:
+  ServerPassRunner(const ServerRequest& request, servers::Server& server, const Plan& plan,
+                   os::HttpClient& client, Progress& progress, MeterRecorder& meters,
+                   const ServerProcesses& processes)
+      : request_(request),
+        server_(server),
+        plan_(plan),
+        client_(client),
+        progress_(progress),
+        meters_(meters),
+        processes_(processes),
+        run_id_(static_cast<std::uint32_t>(std::random_device{}())) {}
+
+  /// The first try whose request the server takes.
+  Result<RawPass> run(int number) {
+    while (true) {
+      Result<RawPass> pass = run_once(number);
+      if (pass || !refused_ || !server_.simplify()) return pass;
+    }
+  }
+
+ private:
+  Result<RawPass> run_once(int number) {
+    RawPass pass;
+    pass.prompt_prefix = llama_cpp::prompt_prefix(run_id_, number);
+    const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs);
+    servers::Call call = server_.call({.prompt = prompt,
+                                       .tokens = llama_cpp::kGenerate,
+                                       .context = plan_.context,
+                                       .seed = llama_cpp::kSeed});
+    RawExchange& exchange = pass.exchange.emplace();
+    exchange.prompt_bytes = static_cast<std::int64_t>(prompt.size());
+    exchange.latency = server_.latency();
+    exchange.counters_before = server_.counters();
+    exchange.request = call.body;
+    meters_.follow(processes_.server());
+    pass.began = meters_.now();
+    Result<> sent = send(call, pass);
+    meters_.follow(0);
+    if (!sent) return std::unexpected(sent.error());
+    exchange.counters_after = server_.counters();
+    exchange.claim = server_.claim();
+    return pass;
+  }
+
+  Result<> send(const servers::Call& call, RawPass& pass) {
+    refused_ = false;
+    const servers::Endpoint& endpoint = server_.detected().endpoint;
+    ExchangeWatch watch(server_.detected().kind, pass, progress_, processes_);
+    os::HttpRequest http;
+    http.url = endpoint.base_url + call.path;
+    http.post = call.body;
+    http.headers = servers::headers_for(endpoint);
+    http.headers.emplace_back("content-type", "application/json");
+    http.deadlines = {.connect = std::chrono::seconds(10),
+                      .first_byte = request_.timeout,
+                      .stall = std::min(kStall, request_.timeout),
+                      .overall = request_.timeout};
+    http.max_body_bytes = kMostAnswerBytes;
+    http.on_data = [&](std::string_view bytes) -> Result<> {
+      watch.data(bytes);
+      return {};
+    };
+    http.keep_going = [&](std::int64_t /*received*/) {
+      watch.tick();
+      return true;
+    };
+    watch.begin();
+    const Result<os::HttpResponse> response = client_.send(http);
+    watch.end();
+    if (!response) return std::unexpected(failure(response.error(), pass));
+    const int status = response->head.status;
+    if (status != kOk) {
+      refused_ = status == kBadRequest || status == kUnprocessable;
+      return std::unexpected(
+          servers::refusal(response->head, pass.exchange->body, !endpoint.api_key.empty()));
+    }
+    const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
+    if (!answer.finished) return std::unexpected(ended_early(answer, plain(response->head.host)));
+    return {};
+  }
+
+  /// A failure in the middle of an answer, with what had come until then.
+  [[nodiscard]] Error failure(Error error, const RawPass& pass) const {
+    const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
+    if (!answer.error.empty()) return ended_early(answer, "the server");
+    if (error.kind == ErrorKind::interrupted) return {error.kind, "interrupted", ""};
+    if (answer.pieces > 0) error.message += fmt::format(", after {} pieces of text", answer.pieces);
+    if (error.kind == ErrorKind::timed_out && error.hint.empty()) {
+      error.hint = "is it stopped or swapping? --timeout SECONDS gives a pass more time";
+    }
+    return error;
+  }
+
+  const ServerRequest& request_;
+  servers::Server& server_;
+  const Plan& plan_;
+  os::HttpClient& client_;
+  Progress& progress_;
+  MeterRecorder& meters_;
+  const ServerProcesses& processes_;
+  std::uint32_t run_id_;
+  bool refused_ = false;  // the server did not like the last request itself
+};
+
+/// The one that a command line shows, for a holder that may not be looked at.
+ServerPlace place_of(const servers::DetectedServer& detected) {
+  ServerPlace place = find_server(detected.endpoint.base_url);
+  if (place.pid || !place.this_machine) return place;
+  std::optional<int> found;
+  if (detected.kind == ServerKind::ollama) found = server_by_command("/", "ollama", "serve");
+  const Result<ServerAddress> address = parse_server_address(detected.endpoint.base_url);
+  if (detected.kind == ServerKind::llama_server && address) {
+    found = server_by_command("/", "llama-server", std::to_string(address->port));
+  }
+  if (found) place.pid = found;
+  return place;
+}
+
+ServerFacts facts_of(const servers::DetectedServer& detected, const servers::ServedModel& model,
+                     const ServerPlace& place) {
+  ServerFacts out;
+  out.kind = detected.kind;
+  out.url = os::without_secrets(detected.endpoint.base_url);
+  out.version = detected.version;
+  out.model = model.name;
+  out.local = place.pid.has_value();
+  out.unseen_because = place.pid ? "" : place.why_not;
+  out.quant = model.quant;
+  out.weight_bytes = model.weight_bytes;
+  out.parameters = model.parameters;
+  if (detected.kind != ServerKind::ollama) out.context = model.context;
+  return out;
+}
+
+/// A machine of which nothing is known but that it is another.
+Machine another_machine() {
+  Machine out;
+  out.chip = "another machine";
+  out.gpus_known = false;
+  out.gpus_unknown_reason = "the server runs on another machine";
+  return out;
+}
+
+/// The header, where the file lies on this machine and may be read.
+std::optional<ModelFile> header_of(const servers::ServedModel& model, const ServerPlace& place) {
+  if (!place.this_machine || model.file.empty() || !os::exists(model.file)) return std::nullopt;
+  Result<ModelFile> header = open_model(model.file);
+  if (!header) return std::nullopt;
+  return *std::move(header);
+}
+
+void take_engine(RawRun& run, os::HttpClient& client, const ServerProcesses& processes) {
+  const int engine = processes.engine();
+  if (engine == 0) return;
+  ServerFacts& facts = *run.server;
+  facts.process = os::comm_of("/", engine).value_or("");
+  const auto words = os::command_line("/", engine);
+  if (words) facts.command_line = without_keys(*words);
+  if (const auto entries = os::environment_of("/", engine)) {
+    run.environment = placement_environment(*entries);
+  }
+  const auto port = words ? port_of(*words) : std::nullopt;
+  if (engine == processes.server() || !port) return;
+  // ollama from 0.30 on: the runner is a llama-server of its own.
+  servers::Asker asker(client, {fmt::format("http://127.0.0.1:{}", *port), ""});
+  const Result<std::string> props = asker.get_body("/props");
+  const auto root = props ? answers::parse_document(*props) : std::nullopt;
+  if (!root) return;
+  run.engine.name = "llama-server";
+  run.engine.version = fit(plain(answers::text_in(*root, "build_info")), 40);
+}
+
+std::string summary_of(const ServerRequest& request, const RawPass& pass) {
+  const ServerAnswer answer = answers::read_answer(request.detected.kind, *pass.exchange);
+  std::string out;
+  const auto rate = [](std::optional<std::int64_t> tokens, std::optional<double> ms) {
+    return tokens && ms && *ms > 0 ? std::optional(static_cast<double>(*tokens) * 1000 / *ms)
+                                   : std::nullopt;
+  };
+  if (const auto prefill = rate(answer.evaluated_tokens, answer.prompt_ms)) {
+    out += fmt::format("prefill {:.1f}, ", *prefill);
+  }
+  if (const auto decode = rate(answer.generated_tokens, answer.eval_ms)) {
+    out += fmt::format("decode {:.1f} tok/s, ", *decode);
+  }
+  return out + fmt::format("{:.1f} s in all", seconds(pass.wall));
+}
+
+}  // namespace
+
+Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& client,
+                              os::Interrupts& interrupts, Progress& progress,
+                              const PassSink& sink) {
+  const std::unique_ptr<servers::Server> server = servers::open_server(request.detected, client);
+  const servers::Wait wait{.interrupts = interrupts,
+                           .note = [&](std::string_view text) { progress.note(text); },
+                           .limit = request.timeout};
+  const Result<servers::ServedModel> model = server->choose_model(request.model, wait);
+  if (!model) return std::unexpected(model.error());
+  const Result<Plan> plan = plan_of(*model);
+  if (!plan) return std::unexpected(plan.error());
+  if (!plan->note.empty()) progress.note(plan->note);
+
+  const ServerPlace place = place_of(request.detected);
+  RawRun run;
+  run.picchio_version = kVersion;
+  run.protocol = llama_cpp::kProtocol;
+  run.server = facts_of(server->detected(), *model, place);
+  run.model_label = model->shown;
+  run.context_asked = server->context_is_ours() ? plan->context : 0;
+  run.tokens_asked = llama_cpp::kGenerate;
+  run.prompt_note = plan->note;
+  run.model = header_of(*model, place);
+  run.machine = place.this_machine ? read_machine() : another_machine();
+  const Error stopped{ErrorKind::interrupted, "interrupted", ""};
+  if (place.this_machine && !learn_ram_speed(run.machine, interrupts, progress)) {
+    return std::unexpected(stopped);
+  }
+  const Result<bool> unloaded = server->unload(wait);
+  if (!unloaded) return std::unexpected(unloaded.error());
+  run.server->loads_on_request = *unloaded;
+
+  MeterRecorder meters(place.this_machine ? request.meter_hz : std::nullopt, interrupts);
+  add_metered_gpus(run.machine, meters.gpus());
+  if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(stopped);
+  if (const std::string busy = server->busy(); !busy.empty()) {
+    progress.note(busy + "; the rates will be lower than alone");
+    run.server->notes.push_back(busy);
+  }
+  const ServerKind kind = request.detected.kind;
+  const ServerProcesses processes(place, needle_of(kind, request.detected, *model));
+  std::optional<ServerLog> log;
+  if (place.pid) {
+    log = ServerLog::of("/", *place.pid, fallback_log(kind), interrupts);
+    run.server->log_source = log->source();
+  }
+  run.server->no_log_because = log ? log->none_because() : place.why_not;
+  if (!run.server->log_source.empty()) run.server->no_log_because.clear();
+
+  ServerPassRunner runner(request, *server, *plan, client, progress, meters, processes);
+  for (int number = 1; number <= request.passes; ++number) {
+    progress.begin_pass(number, request.passes);
+    if (log) log->mark();
+    const std::optional<double> cached =
+        run.model && run.server->loads_on_request ? cached_share(*run.model) : std::nullopt;
+    Result<RawPass> pass = runner.run(number);
+    if (!pass) return std::unexpected(pass.error());
+    pass->cached_fraction = cached;
+    if (log && !log->source().empty()) {
+      std::this_thread::sleep_for(kLogDelay);
+      // A server that had its model before tells of it in what it wrote before.
+      const bool loaded_before = number == 1 && !run.server->loads_on_request;
+      pass->log = (loaded_before ? log->before() : "") + log->appended();
+    }
+    if (number == 1) take_engine(run, client, processes);
+    pass->argv = run.server->command_line;
+    run.passes.push_back(*std::move(pass));
+    run.telemetry = number == request.passes ? meters.stop() : meters.so_far();
+    if (!place.this_machine) run.telemetry.none_because = "the server runs elsewhere";
+    if (const Result<> kept = sink(run, run.passes.size() - 1); !kept) {
+      return std::unexpected(kept.error());
+    }
+    progress.end_pass(summary_of(request, run.passes.back()));
+  }
+  return run;
+}
+
+}  // namespace picchio
