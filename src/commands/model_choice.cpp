@@ -6,6 +6,7 @@
 #include "commands/menu_keys.h"
 #include "commands/model_menu.h"
 #include "commands/offers.h"
+#include "commands/running_servers.h"
 #include "commands/terminal.h"
 #include "models/find_models.h"
 #include "os/file.h"
@@ -13,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -83,6 +86,31 @@ class MenuLoop {
   LiveView view_;
 };
 
+/// Of a store that may not be read the server knows what is in it.
+void add_served_tags(const RunningServers& running, models::FoundModels& found) {
+  const auto is_known = [&](const std::string& tag) {
+    return std::ranges::any_of(found.models, [&](const models::FoundModel& each) {
+      return each.place == models::Place::ollama && each.argument == tag;
+    });
+  };
+  std::vector<models::FoundModel> more;
+  for (const ollama::ServedTag& each : running.tags) {
+    if (is_known(each.tag)) continue;
+    more.push_back({each.tag, each.tag, models::Place::ollama, "", each.bytes});
+  }
+  std::ranges::move(more, std::back_inserter(found.models));
+  models::sort_models(found.models);
+}
+
+void tell_notes(const RunningServers& running, const models::FoundModels& found) {
+  std::vector<std::string> notes = found.notes;
+  if (!running.tags_told) std::ranges::copy(found.store_notes, std::back_inserter(notes));
+  std::ranges::copy(running.notes, std::back_inserter(notes));
+  for (const std::string& note : notes) {
+    print_stderr(fmt::format("picchio: note: {}\n", plain(note)));
+  }
+}
+
 std::expected<std::string, ExitCode> measure_this(const Offer& offer, std::string_view why) {
   print_stderr(fmt::format("picchio: {}{}\n", why, command_of(offer)));
   return offer.argument;
@@ -90,7 +118,8 @@ std::expected<std::string, ExitCode> measure_this(const Offer& offer, std::strin
 
 std::unexpected<ExitCode> nothing_found(const models::SearchPlaces& places) {
   print_error({ErrorKind::not_found,
-               fmt::format("no model given, and none found in {}", searched(places)),
+               fmt::format("no model given, and none found in {}; no server on the usual ports",
+                           searched(places)),
                "picchio MODEL.gguf, or a URL; 'ollama pull qwen3:4b' or 'llama-cli -hf "
                "ggml-org/gemma-3-4b-it-GGUF' fetches one; see picchio --help"});
   return std::unexpected(ExitCode::could_not_run);
@@ -119,16 +148,16 @@ std::expected<std::string, ExitCode> ask_for_one(const std::vector<Offer>& offer
 
 std::expected<std::string, ExitCode> choose_model(bool ask, const os::Interrupts& interrupts) {
   const models::SearchPlaces places = models::search_places(models::surroundings());
-  const models::FoundModels found = models::find_models(places);
+  models::FoundModels found = models::find_models(places);
+  const RunningServers running = find_running_servers(usual_ports(), local_ollama(), &interrupts);
+  add_served_tags(running, found);
+  tell_notes(running, found);
   std::vector<Offer> offers;
+  for (const servers::DetectedServer& server : running.servers) offers.push_back(offer_of(server));
   for (const models::FoundModel& model : found.models) offers.push_back(offer_of(model));
-  for (const auto& notes : {found.notes, found.store_notes}) {
-    for (const std::string& note : notes) {
-      print_stderr(fmt::format("picchio: note: {}\n", plain(note)));
-    }
-  }
+  if (interrupts.caught()) return std::unexpected(ExitCode::interrupted);
   if (offers.empty()) return nothing_found(places);
-  if (offers.size() == 1) return measure_this(offers.front(), "the only model here: ");
+  if (offers.size() == 1) return measure_this(offers.front(), "the only one here: ");
   if (ask && stderr_is_terminal()) {
     if (auto input = os::TerminalInput::open(kStdin)) {
       return ask_for_one(offers, *std::move(input), interrupts);

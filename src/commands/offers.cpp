@@ -22,7 +22,18 @@ std::string where_of(const models::FoundModel& model) {
 Offer offer_of(const models::FoundModel& model) {
   std::string size = model.bytes ? format_bytes(*model.bytes) : "";
   if (model.parts > 1) size += fmt::format(", {} parts", model.parts);
-  return {model.argument, model.name, std::move(size), where_of(model)};
+  return {model.argument, model.name, std::move(size), where_of(model),
+          std::string(models::place_name(model.place))};
+}
+
+Offer offer_of(const servers::DetectedServer& server) {
+  std::string name(name_of(server.kind));
+  if (!server.version.empty()) name += " " + server.version;
+  std::string_view host = server.endpoint.base_url;
+  take_prefix(host, "http://");
+  name += fmt::format(" at {}", host);
+  if (server.loading) name += ", still loading";
+  return {server.endpoint.base_url, std::move(name), "", "running server", "running servers"};
 }
 
 std::string command_of(const Offer& offer) { return "picchio " + shell_word(offer.argument); }
@@ -31,8 +42,8 @@ std::string pasteable(std::span<const Offer> offers, std::size_t most) {
   std::string out;
   const std::string* heading = nullptr;
   for (const Offer& offer : offers.first(std::min(most, offers.size()))) {
-    if (heading == nullptr || *heading != offer.where) out += plain(offer.where) + "\n";
-    heading = &offer.where;
+    if (heading == nullptr || *heading != offer.group) out += offer.group + ":\n";
+    heading = &offer.group;
     out += fmt::format("  {}\n", command_of(offer));
   }
   if (offers.size() > most) out += fmt::format("and {} more\n", offers.size() - most);

@@ -1,6 +1,7 @@
 // Models and servers of this machine as rows of a list, and the list as text. Pure.
 #pragma once
 
+#include "engines/servers/detect.h"
 #include "models/find_models.h"
 
 #include <span>
@@ -9,15 +10,17 @@
 
 namespace picchio {
 
-/// All of it but `where` is untrusted bytes.
+/// All of it but `group` is untrusted bytes.
 struct Offer {
   std::string argument;  // what picchio takes
   std::string name;
   std::string size;   // "4.68 GiB, 3 parts"; empty for a server
-  std::string where;  // "ollama"
+  std::string where;  // "LM Studio: org/repository"
+  std::string group;  // "LM Studio"
 };
 
 [[nodiscard]] Offer offer_of(const models::FoundModel& model);
+[[nodiscard]] Offer offer_of(const servers::DetectedServer& server);
 
 /// "picchio ARGUMENT", to be pasted into a shell.
 [[nodiscard]] std::string command_of(const Offer& offer);
