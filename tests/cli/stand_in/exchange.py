@@ -183,7 +183,7 @@ def spoil(exchange, kind):
             exchange.answer(307, b"", None, Location=exchange.world.elsewhere + exchange.target)
             return True
         elif fault == "503-loading-then-ready":
-            if now < exchange.world.ready_at:
+            if now < exchange.world.ready_at and exchange.path not in kind.always_there:
                 kind.error(exchange, 503, "Loading model")
                 return True
         elif fault == "503-busy":

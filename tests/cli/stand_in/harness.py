@@ -12,6 +12,7 @@ import server
 HERE = Path(__file__).resolve().parent
 CPU = HERE / "recorded" / "ollama-0.33.0-rc2" / "cpu"
 LLVMPIPE = CPU.parent / "llvmpipe"
+LLAMA_SERVER = HERE / "recorded" / "llama-server-0.7.0-b11669"
 PROMPT = "Page one. The mill by the river grinds grain in three steps, and every handful waits for the one before it. "
 FAST = ("--prefill-ms", "20", "--rate", "2000", "--load-ms", "20")
 

@@ -1,15 +1,20 @@
-"""llama-server as it talks: build 11669's own answers, the streams and errors seen from it."""
+"""llama-server as it talks, held against recorded/llama-server-*."""
 import json
 import time
 from pathlib import Path
 
 import model
 
-RUNNER = Path(__file__).resolve().parent / "recorded" / "ollama-0.33.0-rc2" / "cpu"
+RECORDED = Path(__file__).resolve().parent / "recorded" / "llama-server-0.7.0-b11669"
+COUNTERS = ("prompt_tokens_total", "prompt_tokens_cached_total", "prompt_seconds_total", "tokens_predicted_total",
+            "tokens_predicted_seconds_total", "n_decode_total", "n_tokens_max", "spec_decode_num_draft_tokens_total",
+            "spec_decode_num_accepted_tokens_total", "spec_decode_num_drafts_total")
+GAUGES = ("prompt_tokens_seconds", "predicted_tokens_seconds", "requests_processing", "requests_deferred",
+          "n_busy_slots_per_decode")
 
 
 def recorded(name):
-    return json.loads((RUNNER / f"runner-{name}.http").read_bytes().partition(b"\r\n\r\n")[2])
+    return json.loads((RECORDED / f"{name}.http").read_bytes().partition(b"\r\n\r\n")[2])
 
 
 class LlamaServer:
@@ -17,6 +22,7 @@ class LlamaServer:
     refusals = {"401": "Invalid API Key", "404": "File Not Found", "500": "Compute error."}
     generation = ("/completion", "/completions", "/v1/completions", "/v1/chat/completions")
     head_fields = {"Server": "llama.cpp", "Access-Control-Allow-Origin": ""}
+    always_there = ("/",)
     types = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 500: "server_error",
              501: "not_supported_error", 503: "unavailable_error"}
 
@@ -24,10 +30,11 @@ class LlamaServer:
         self.world = world
         self.model = world.options.model or "/models/tiny-Q4_K_M.gguf"
         self.window = world.options.context
-        self.props, self.slots, self.models = recorded("props"), recorded("slots"), recorded("models")
-        self.totals = {"prompt_tokens_total": 0, "prompt_seconds_total": 0.0, "tokens_predicted_total": 0,
-                       "tokens_predicted_seconds_total": 0.0}
-        self.loaded = {self.model} if world.options.loaded else set()
+        self.props, self.models = recorded("props"), recorded("models")
+        self.router_props, self.router_rows = recorded("router-props"), recorded("router-models")["data"]
+        self.totals = dict.fromkeys(COUNTERS, 0)
+        # Of a router: its models are loaded from one moment on, until another.
+        self.loads_at = {self.model: (0, None)} if world.options.loaded else {}
         world.log_load()
 
     def error(self, exchange, status, text):
@@ -56,16 +63,38 @@ class LlamaServer:
     def get_props(self, exchange):
         router = self.world.options.router
         if router and not exchange.query.get("model"):
-            exchange.json(200, {"role": "router", "max_instances": 4, "build_info": "b11669-Debian"})
+            exchange.json(200, self.router_props)
             return
-        if router and exchange.query["model"] not in self.loaded:
-            self.error(exchange, 400, "model is not loaded")
+        if router and not self.routed(exchange, exchange.query["model"]):
             return
         value = dict(self.props, model_path=self.model, model_alias=self.model, total_slots=self.world.options.slots)
         value["default_generation_settings"] = dict(value["default_generation_settings"], n_ctx=self.window)
         exchange.json(200, value)
 
+    def status(self, name):
+        begin, end = self.loads_at.get(name, (None, None))
+        if begin is None or (end is not None and time.monotonic() >= end):
+            return "unloaded"
+        return "loaded" if time.monotonic() >= begin else "loading"
+
+    def begin_load(self, name):
+        if self.status(name) == "unloaded":
+            self.loads_at[name] = (time.monotonic() + self.world.options.load_ms / 1000, None)
+
+    def routed(self, exchange, name):
+        """A request that names a model waits until it is loaded, a GET as well. False: it was answered."""
+        if name not in self.names():
+            exchange.json(400, {"error": {"code": 400, "message": f"model '{name}' not found" if name else
+                                          "model name is missing from the request", "type": "invalid_request_error"}})
+            return False
+        self.begin_load(name)
+        while self.status(name) != "loaded":
+            self.world.wait(0.005)
+        return True
+
     def get_slots(self, exchange):
+        if self.world.options.router and not self.routed(exchange, exchange.query.get("model", "")):
+            return
         busy = "503-busy" in self.world.options.fault or self.world.options.busy_slots
         rows = [{"id": k, "n_ctx": self.window, "speculative": bool(self.world.options.drafts), "is_processing": bool(
             self.world.running if k == 0 else 0) or k < (busy or 0)} for k in range(self.world.options.slots)]
@@ -75,9 +104,16 @@ class LlamaServer:
         if not self.world.options.metrics:
             self.error(exchange, 501, "This server does not support metrics endpoint. Start it with `--metrics`")
             return
-        text = "".join(f"# HELP llamacpp:{k} {k}.\n# TYPE llamacpp:{k} counter\nllamacpp:{k} {v:g}\n"
-                       for k, v in self.totals.items())
-        text += f"# TYPE llamacpp:requests_processing gauge\nllamacpp:requests_processing {self.world.running}\n"
+        def rate(tokens, seconds):
+            return self.totals[tokens] / self.totals[seconds] if self.totals[seconds] else 0
+        gauges = dict.fromkeys(GAUGES, 0) | {
+            "requests_processing": self.world.running,
+            "prompt_tokens_seconds": rate("prompt_tokens_total", "prompt_seconds_total"),
+            "predicted_tokens_seconds": rate("tokens_predicted_total", "tokens_predicted_seconds_total")}
+        text = ""
+        for kind, values in (("counter", self.totals), ("gauge", gauges)):
+            text += "".join(f"# HELP llamacpp:{k} {k}.\n# TYPE llamacpp:{k} {kind}\nllamacpp:{k} {v:g}\n"
+                            for k, v in values.items())
         exchange.answer(200, text.encode(), "text/plain; version=0.0.4")
 
     def get_models(self, exchange):
@@ -85,27 +121,28 @@ class LlamaServer:
         for name in self.names():
             row = dict(self.models["data"][0], id=name, aliases=[name])
             if self.world.options.router:
-                row = {"id": name, "object": "model", "owned_by": "llamacpp", "created": 1764460800, "in_cache": True,
-                       "path": name, "status": {"value": "loaded" if name in self.loaded else "unloaded",
-                                                "args": ["llama-server", "-m", name, "-ngl", "0"]}}
+                row = dict(self.router_rows[0], id=name)
+                row["status"] = dict(row["status"], value=self.status(name))
             rows.append(row)
-        exchange.json(200, {"object": "list", "data": rows} | (
-            {} if self.world.options.router else {"models": [dict(self.models["models"][0], name=n, model=n)
-                                                             for n in self.names()]}))
+        if self.world.options.router:
+            exchange.json(200, {"data": rows, "object": "list"})
+            return
+        names = [dict(self.models["models"][0], name=n, model=n) for n in self.names()]
+        exchange.json(200, {"models": names, "object": "list", "data": rows})
 
     def load_model(self, exchange):
         name = (exchange.json_body() or {}).get("model")
         if not self.world.options.router or name not in self.names():
-            self.error(exchange, 404, "model not found")
+            self.error(exchange, 404, "File Not Found")
             return
-        time.sleep(self.world.options.load_ms / 1000)
-        self.loaded.add(name)
+        self.begin_load(name)  # which goes on after the answer
         exchange.json(200, {"success": True})
 
     def unload_model(self, exchange):
         name = (exchange.json_body() or {}).get("model")
-        if "never-unloads" not in self.world.options.fault:
-            self.loaded.discard(name)
+        begin, end = self.loads_at.get(name, (None, None))
+        if begin is not None and end is None and "never-unloads" not in self.world.options.fault:
+            self.loads_at[name] = (begin, time.monotonic() + self.world.options.unload_ms / 1000)
         exchange.json(200, {"success": True})
 
     def tokenize(self, exchange):
@@ -123,13 +160,8 @@ class LlamaServer:
         chat = exchange.path.endswith("chat/completions")
         prompt = "\n".join(str(m.get("content", "")) for m in request.get("messages", [])) if chat else \
             str(request.get("prompt", ""))
-        if self.world.options.router:
-            if request.get("model") not in self.names():
-                self.error(exchange, 400, "model not found")
-                return
-            if request["model"] not in self.loaded:
-                time.sleep(self.world.options.load_ms / 1000)
-                self.loaded.add(request["model"])
+        if self.world.options.router and not self.routed(exchange, request.get("model", "")):
+            return
         work = model.Generation(self.world, exchange, prompt, request.get("n_predict", request.get("max_tokens")))
         if len(work.prompt) >= self.window:
             exchange.json(400, {"error": {
@@ -182,6 +214,7 @@ class LlamaServer:
             return
         with self.world.lock:
             self.totals["prompt_tokens_total"] += work.evaluated
+            self.totals["prompt_tokens_cached_total"] += work.cached
             self.totals["prompt_seconds_total"] += work.prompt_ns / 1e9
             self.totals["tokens_predicted_total"] += work.count
             self.totals["tokens_predicted_seconds_total"] += work.eval_ns / 1e9

@@ -29,7 +29,7 @@ class Ollama:
     name, busy = "ollama", "server busy, please try again.  maximum pending requests exceeded"
     refusals = {"401": "unauthorized", "403": "ollama cloud is disabled: remote inference is unavailable",
                 "404": "model 'tiny' not found", "500": "llama runner process has terminated: exit status 2"}
-    generation, head_fields = ("/api/generate", "/api/chat"), {}
+    generation, head_fields, always_there = ("/api/generate", "/api/chat"), {}, ()
 
     def __init__(self, world):
         self.world = world

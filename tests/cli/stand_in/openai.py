@@ -11,9 +11,10 @@ KNOWN = {"model", "messages", "prompt", "stream", "stream_options", "temperature
 class OpenAi:
     """A plain one. The others change what it is called, its models, its usage, and add routes."""
     name, owner, busy = "openai", "someone", "server is busy"
-    refusals = {"401": "Incorrect API key provided", "500": "internal error"}
+    refusals = {"401": "Incorrect API key provided", "500": "the engine failed"}
     generation = ("/v1/chat/completions", "/v1/completions")
     head_fields = {"Server": "uvicorn"}
+    always_there = ()  # paths that answer while the model is loading
 
     def __init__(self, world):
         self.world = world

@@ -83,12 +83,13 @@ def requests(model, thinker, repeater, brief):
         yield "repeater-generate", generate(repeater, 1, 1, options={"temperature": 0, "repeat_penalty": 0.1})
 
 
-def ask(address, method, path, body):
+def ask(address, method, path, body, headers=None):
     """The answer's head and body, and the milliseconds from the request to each line's arrival."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=600)
     began = time.monotonic()
-    connection.request(method, path, data, {"Content-Type": "application/json"} if data is not None else {})
+    fields = (headers or {}) | ({"Content-Type": "application/json"} if data is not None else {})
+    connection.request(method, path, data, fields)
     answer = connection.getresponse()
     head = f"HTTP/1.1 {answer.status} {answer.reason}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in answer.getheaders()) + "\r\n"
@@ -98,6 +99,12 @@ def ask(address, method, path, body):
         at.append(round(1000 * (time.monotonic() - began), 1))
     connection.close()
     return head.encode(), b"".join(lines), at
+
+
+def write_index(folder, index):
+    text = json.dumps(index, indent=1, ensure_ascii=False)
+    text = re.sub(r"\[\s+([-\d.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
+    (folder / "index.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main():
@@ -139,9 +146,7 @@ def main():
         if isinstance(shown, dict) and "prompt" in shown:
             shown = shown | {"prompt": shown["prompt"][:40] + "...", "prompt_bytes": len(shown["prompt"])}
         index[name] = {"method": method, "path": path, "body": shown, "lines_arrived_ms": at}
-    text = json.dumps(index, indent=1, ensure_ascii=False)
-    text = re.sub(r"\[\s+([-\d.,\s]+?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
-    (options.folder / "index.json").write_text(text + "\n", encoding="utf-8")
+    write_index(options.folder, index)
 
 
 if __name__ == "__main__":

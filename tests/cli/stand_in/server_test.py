@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import faults  # noqa: E402
-from harness import CPU, HERE, LLVMPIPE, PROMPT, Server, generate, recorded, shape  # noqa: E402
+from harness import CPU, HERE, LLAMA_SERVER, LLVMPIPE, PROMPT, Server, generate, recorded, shape  # noqa: E402
 
 
 class OllamaAsRecorded(unittest.TestCase):
@@ -191,15 +191,27 @@ class OtherKinds(unittest.TestCase):
 
     def test_llama_server(self):
         with Server("llama-server", "--metrics") as made:
-            self.assertEqual(made.get("/health"), {"status": "ok"})
-            for name in ("props", "slots", "models"):
-                path = "/v1/models" if name == "models" else f"/{name}"
-                status, body = recorded(CPU, f"runner-{name}")
-                mine = made.get(path)
-                if name == "slots":  # a slot that has worked tells of its last task as well
-                    self.assertLessEqual(set(mine[0]), set(json.loads(body)[0]))
-                    continue
-                self.assertEqual(shape(mine), shape(json.loads(body)), name)
+            for name, path in (("health", "/health"), ("props", "/props"), ("slots", "/slots"), ("models", "/v1/models"),
+                               ("root", "/"), ("error-no-such-path", "/no/such/path")):
+                self.check_recorded(made, name, path)
+            for name, body in (("completion-stream", {"prompt": PROMPT, "stream": True, "cache_prompt": False}),
+                               ("chat-stream", {"messages": [{"role": "user", "content": PROMPT}], "stream": True,
+                                                "stream_options": {"include_usage": True}})):
+                path = "/completion" if name.startswith("completion") else "/v1/chat/completions"
+                mine = [value for _, value in made.events(path, body)]
+                real = [json.loads(line[6:]) for line in recorded(LLAMA_SERVER, name)[1].decode().split("\n")
+                        if line.startswith("data: {")]
+                real = [value for value in real if "prompt_progress" not in value]
+                mine = [value for value in mine if value != "[DONE]"]
+                self.assertEqual(shape(mine[0]), shape(real[0]), name)
+                last = shape(mine[-1]) | {k: None for k in ("generation_settings", "prompt", "has_new_line")}
+                self.assertEqual(set(last) - set(real[-1]), set() if "prompt" in real[-1] else
+                                 {"generation_settings", "prompt", "has_new_line"}, name)
+                self.assertEqual(shape(mine[-1]["timings"]), shape(real[-1]["timings"]), name)
+            real, mine = recorded(LLAMA_SERVER, "metrics")[1], made.raw("/metrics")[2]
+            names = [[line.split()[0] for line in text.decode().splitlines() if line[0] != "#"] for text in (real, mine)]
+            self.assertEqual(names[1], names[0])
+        with Server("llama-server", "--metrics") as made:
             values = [v for _, v in made.events("/completion", {"prompt": PROMPT, "n_predict": 8, "stream": True})]
             last = values[-1]["timings"]
             self.assertEqual((last["cache_n"], last["predicted_n"], len(values)), (0, 8, 9))
@@ -215,21 +227,49 @@ class OtherKinds(unittest.TestCase):
             self.assertEqual(json.loads(body)["error"]["type"], "not_found_error")
             self.assertEqual(made.raw("/completion", {"prompt": PROMPT * 400})[0], 400)
 
+    def check_recorded(self, made, name, path, body=None):
+        status, real = recorded(LLAMA_SERVER, name)
+        got = made.raw(path, body)
+        self.assertEqual((got[0], got[1]["Server"]), (status, "llama.cpp"), name)
+        self.assertEqual(shape(json.loads(got[2])), shape(json.loads(real)), name)
+        if status != 200:
+            self.assertEqual(json.loads(got[2]), json.loads(real), name)
+
     def test_llama_server_modes(self):
         with Server("llama-server", "--api-key", "k") as made:
-            self.assertEqual(made.raw("/health")[0], 200)
-            self.assertEqual(made.raw("/props")[0], 401)
+            self.check_recorded(made, "key-health", "/health")
+            self.check_recorded(made, "key-props", "/props")
+            self.check_recorded(made, "key-models", "/v1/models")
             self.assertEqual(made.raw("/props", None, Authorization="Bearer k")[0], 200)
-        with Server("llama-server", "--router", "--fault", "two-models", "--model", "a") as made:
-            self.assertEqual(made.get("/props")["role"], "router")
-            self.assertEqual([r["status"]["value"] for r in made.get("/models")["data"]], ["unloaded"] * 2)
-            made.post("/models/load", {"model": "a"})
-            self.assertEqual([r["status"]["value"] for r in made.get("/models")["data"]], ["loaded", "unloaded"])
-            self.assertEqual(made.raw("/completion", {"prompt": "x", "model": "nowhere"})[0], 400)
+        with Server("llama-server", "--fault", "503-loading-then-ready", "--ready-ms", "60000") as made:
+            for name, path in (("health", "/health"), ("props", "/props"), ("root", "/")):
+                self.check_recorded(made, f"loading-{name}", path)
+        with Server("llama-server") as made:
+            self.check_recorded(made, "metrics-off", "/metrics")
         with Server("llama-server", "--drafts", "60", "--slots", "2", "--busy-slots", "1") as made:
             timings = made.post("/completion", {"prompt": PROMPT, "n_predict": 10})["timings"]
             self.assertEqual((timings["draft_n"], timings["draft_n_accepted"]), (10, 6))
             self.assertEqual([s["is_processing"] for s in made.get("/slots")], [True, False])
+
+    def test_llama_server_as_router(self):
+        def states():
+            return [row["status"]["value"] for row in made.get("/models")["data"]]
+        with Server("llama-server", "--router", "--fault", "two-models", "--model", "a", "--load-ms", "300",
+                    "--unload-ms", "300", fast=False) as made:
+            self.check_recorded(made, "router-props", "/props")
+            self.check_recorded(made, "router-models", "/models")
+            self.check_recorded(made, "router-slots", "/slots")
+            self.check_recorded(made, "router-unknown", "/completion", {"prompt": "x", "model": "nowhere"})
+            self.check_recorded(made, "router-load-unknown", "/models/load", {"model": "nowhere"})
+            self.assertEqual(states(), ["unloaded"] * 2)
+            self.check_recorded(made, "router-load", "/models/load", {"model": "a"})
+            self.assertEqual(states(), ["loading", "unloaded"])
+            self.check_recorded(made, "router-props-loaded", "/props?model=a")
+            self.assertEqual(states(), ["loaded", "unloaded"])
+            self.check_recorded(made, "router-unload", "/models/unload", {"model": "a"})
+            self.assertEqual(states(), ["loaded", "unloaded"])
+            time.sleep(0.35)
+            self.assertEqual(states(), ["unloaded"] * 2)
 
     def test_lm_studio(self):
         with Server("lm-studio") as made:
