@@ -162,9 +162,8 @@ Result<Plan> plan_of(const servers::ServedModel& model) {
 }
 
 /// What of a model's name or file stands in the command line of the process that runs it.
-std::string needle_of(ServerKind kind, const servers::DetectedServer& detected,
-                      const servers::ServedModel& model) {
-  if (kind == ServerKind::ollama) {
+std::string needle_of(const servers::DetectedServer& detected, const servers::ServedModel& model) {
+  if (detected.kind == ServerKind::ollama) {
     const std::size_t slash = model.file.find_last_of("/\\");
     return slash == std::string::npos ? model.name : model.file.substr(slash + 1);
   }
@@ -368,6 +367,53 @@ void take_engine(RawRun& run, os::HttpClient& client, const ServerProcesses& pro
   run.engine.version = fit(plain(answers::text_in(*root, "build_info")), 40);
 }
 
+/// What is known before the first pass.
+RawRun run_of(const servers::Server& server, const servers::ServedModel& model, const Plan& plan,
+              const ServerPlace& place) {
+  RawRun run;
+  run.picchio_version = kVersion;
+  run.protocol = llama_cpp::kProtocol;
+  run.server = facts_of(server.detected(), model, place);
+  run.model_label = model.shown;
+  run.context_asked = server.context_is_ours() ? plan.context : 0;
+  run.tokens_asked = llama_cpp::kGenerate;
+  run.prompt_note = plan.note;
+  run.model = header_of(model, place);
+  run.machine = place.this_machine ? read_machine() : another_machine();
+  return run;
+}
+
+/// The server's own log, where there is one.
+class ServerLogReader {
+ public:
+  ServerLogReader(const ServerPlace& place, ServerKind kind, const os::Interrupts& interrupts)
+      : none_because_(place.why_not) {
+    if (!place.pid) return;
+    log_ = ServerLog::of("/", *place.pid, fallback_log(kind), interrupts);
+    none_because_ = log_->none_because();
+  }
+
+  void describe(ServerFacts& facts) const {
+    if (log_) facts.log_source = log_->source();
+    if (facts.log_source.empty()) facts.no_log_because = none_because_;
+  }
+
+  void mark() {
+    if (log_) log_->mark();
+  }
+
+  /// What came since mark(), or all of it.
+  [[nodiscard]] std::string of_pass(bool with_what_was_before) const {
+    if (!log_ || log_->source().empty()) return {};
+    std::this_thread::sleep_for(kLogDelay);
+    return (with_what_was_before ? log_->before() : "") + log_->appended();
+  }
+
+ private:
+  std::optional<ServerLog> log_;
+  std::string none_because_;
+};
+
 std::string summary_of(const ServerRequest& request, const RawPass& pass) {
   const ServerAnswer answer = answers::read_answer(request.detected.kind, *pass.exchange);
   std::string out;
@@ -400,53 +446,33 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
   if (!plan->note.empty()) progress.note(plan->note);
 
   const ServerPlace place = place_of(request.detected);
-  RawRun run;
-  run.picchio_version = kVersion;
-  run.protocol = llama_cpp::kProtocol;
-  run.server = facts_of(server->detected(), *model, place);
-  run.model_label = model->shown;
-  run.context_asked = server->context_is_ours() ? plan->context : 0;
-  run.tokens_asked = llama_cpp::kGenerate;
-  run.prompt_note = plan->note;
-  run.model = header_of(*model, place);
-  run.machine = place.this_machine ? read_machine() : another_machine();
-  const Error stopped{ErrorKind::interrupted, "interrupted", ""};
+  RawRun run = run_of(*server, *model, *plan, place);
   const Result<bool> unloaded = server->unload(wait);
   if (!unloaded) return std::unexpected(unloaded.error());
   run.server->loads_on_request = *unloaded;
 
   MeterRecorder meters(place.this_machine ? request.meter_hz : std::nullopt, interrupts);
   add_metered_gpus(run.machine, meters.gpus());
+  const Error stopped{ErrorKind::interrupted, "interrupted", ""};
   if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(stopped);
   if (const std::string busy = server->busy(); !busy.empty()) {
     progress.note(busy + "; the rates will be lower than alone");
     run.server->notes.push_back(busy);
   }
-  const ServerKind kind = request.detected.kind;
-  const ServerProcesses processes(place, needle_of(kind, request.detected, *model));
-  std::optional<ServerLog> log;
-  if (place.pid) {
-    log = ServerLog::of("/", *place.pid, fallback_log(kind), interrupts);
-    run.server->log_source = log->source();
-  }
-  run.server->no_log_because = log ? log->none_because() : place.why_not;
-  if (!run.server->log_source.empty()) run.server->no_log_because.clear();
-
+  const ServerProcesses processes(place, needle_of(request.detected, *model));
+  ServerLogReader log(place, request.detected.kind, interrupts);
+  log.describe(*run.server);
   ServerPassRunner runner(request, *server, *plan, client, progress, meters, processes);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
-    if (log) log->mark();
-    const std::optional<double> cached =
-        run.model && run.server->loads_on_request ? cached_share(*run.model) : std::nullopt;
+    const bool loads = run.server->loads_on_request;
+    const auto cached = run.model && loads ? cached_share(*run.model) : std::nullopt;
+    log.mark();
     Result<RawPass> pass = runner.run(number);
     if (!pass) return std::unexpected(pass.error());
     pass->cached_fraction = cached;
-    if (log && !log->source().empty()) {
-      std::this_thread::sleep_for(kLogDelay);
-      // A server that had its model before tells of it in what it wrote before.
-      const bool loaded_before = number == 1 && !run.server->loads_on_request;
-      pass->log = (loaded_before ? log->before() : "") + log->appended();
-    }
+    // A server that had its model before tells of it in what it wrote before.
+    pass->log = log.of_pass(number == 1 && !loads);
     if (number == 1) take_engine(run, client, processes);
     pass->argv = run.server->command_line;
     run.passes.push_back(*std::move(pass));
