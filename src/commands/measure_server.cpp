@@ -4,6 +4,7 @@
 #include "commands/meter_recorder.h"
 #include "commands/open_model.h"
 #include "commands/ram_speed.h"
+#include "commands/server_pass.h"
 #include "commands/surroundings.h"
 #include "commands/watch_target.h"
 #include "engines/answers/answer.h"
@@ -11,10 +12,8 @@
 #include "engines/llama_cpp/prompt.h"
 #include "machine/inventory.h"
 #include "machine/metered_gpus.h"
-#include "machine/process_facts.h"
 #include "machine/server_log.h"
 #include "machine/server_process.h"
-#include "os/clock.h"
 #include "os/file.h"
 #include "os/proc.h"
 #include "os/remote_name.h"
@@ -23,118 +22,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
 namespace picchio {
 namespace {
 
-// An answer of 128 tokens is 30 KiB, its context and settings another 50.
-constexpr std::int64_t kMostAnswerBytes = std::int64_t{8} << 20;
-// Between two tokens of the largest model that swaps lie tens of seconds.
-constexpr Micros kStall = std::chrono::seconds(90);
-constexpr Micros kTick{250'000};
 // From the runner's pipe through the server into its log.
 constexpr Micros kLogDelay{150'000};
-constexpr int kBadRequest = 400;
-constexpr int kUnprocessable = 422;
-constexpr int kOk = 200;
-
-/// The processes of the server, as far as they can be seen.
-class ServerProcesses {
- public:
-  ServerProcesses(ServerPlace place, std::string needle)
-      : place_(std::move(place)), needle_(std::move(needle)) {}
-
-  [[nodiscard]] const ServerPlace& place() const { return place_; }
-  [[nodiscard]] int server() const { return place_.pid.value_or(0); }
-
-  /// A runner is started with the load, and again with the next.
-  [[nodiscard]] int engine() const {
-    return place_.pid ? computing_process("/", *place_.pid, needle_) : 0;
-  }
-
- private:
-  ServerPlace place_;
-  std::string needle_;
-};
-
-/// Everything that is watched about one request. Its callbacks run between two reads of the answer.
-class ExchangeWatch {
- public:
-  ExchangeWatch(ServerKind kind, RawPass& pass, Progress& progress,
-                const ServerProcesses& processes)
-      : kind_(kind), pass_(pass), progress_(progress), processes_(processes) {}
-
-  void begin() {
-    began_ = os::monotonic_now();
-    tick();
-  }
-
-  void tick() {
-    const Micros now = os::monotonic_now() - began_;
-    progress_.tick(now);
-    if (now - sampled_ < kTick && now > Micros{} && !pass_.cpu.empty()) return;
-    sample_cpu(now);
-  }
-
-  void data(std::string_view bytes) {
-    const Micros now = os::monotonic_now() - began_;
-    RawExchange& exchange = *pass_.exchange;
-    std::size_t line_begin = line_begin_;
-    exchange.body += bytes;
-    for (std::size_t end = exchange.body.find('\n', line_begin); end != std::string::npos;
-         end = exchange.body.find('\n', line_begin)) {
-      exchange.line_stamps.push_back(now);
-      if (!token_seen_) {
-        const std::string_view line(exchange.body.data() + line_begin, end - line_begin);
-        if (answers::brings_text(kind_, line)) on_token(now);
-      }
-      line_begin = end + 1;
-    }
-    line_begin_ = line_begin;
-    tick();
-  }
-
-  void end() {
-    RawExchange& exchange = *pass_.exchange;
-    pass_.wall = os::monotonic_now() - began_;
-    if (line_begin_ < exchange.body.size()) exchange.line_stamps.push_back(pass_.wall);
-    sample_cpu(pass_.wall);
-    if (!token_seen_) look_at_process();
-  }
-
- private:
-  void on_token(Micros now) {
-    token_seen_ = true;
-    // The end of prefill: without a sample right here the two phases could not be told apart.
-    sample_cpu(now);
-    progress_.token_arrived();
-    look_at_process();
-  }
-
-  void look_at_process() {
-    const int engine = processes_.engine();
-    if (engine > 0) pass_.process = read_process_facts("/", engine);
-  }
-
-  void sample_cpu(Micros now) {
-    if (processes_.server() == 0) return;
-    sampled_ = now;
-    if (const auto used = os::cpu_seconds_of_tree("/", processes_.server())) {
-      pass_.cpu.push_back({now, *used});
-    }
-  }
-
-  ServerKind kind_;
-  RawPass& pass_;
-  Progress& progress_;
-  const ServerProcesses& processes_;
-  Micros began_{};
-  Micros sampled_{};
-  std::size_t line_begin_ = 0;
-  bool token_seen_ = false;
-};
 
 struct Plan {
   std::int64_t context = llama_cpp::kContext;  // asked for where a request may choose it
@@ -174,130 +68,6 @@ std::string fallback_log(ServerKind kind) {
   const auto home = os::env("HOME");
   return kind == ServerKind::ollama && home ? *home + "/.ollama/logs/server.log" : "";
 }
-
-Error ended_early(const ServerAnswer& answer, const std::string& host) {
-  if (!answer.error.empty()) {
-    return {ErrorKind::failed, fmt::format("{} broke off: {}", host, answer.error),
-            "its own log tells more"};
-  }
-  if (answer.pieces == 0) {
-    return {ErrorKind::malformed,
-            fmt::format("the answer of {} holds no generated text and no figures", host), ""};
-  }
-  return {ErrorKind::failed,
-          fmt::format("{} ended its answer after {} pieces of text without its figures", host,
-                      answer.pieces),
-          "some stop so when a model repeats one token; try another model or seed"};
-}
-
-class ServerPassRunner {
- public:
-  ServerPassRunner(const ServerRequest& request, servers::Server& server, const Plan& plan,
-                   os::HttpClient& client, Progress& progress, MeterRecorder& meters,
-                   const ServerProcesses& processes)
-      : request_(request),
-        server_(server),
-        plan_(plan),
-        client_(client),
-        progress_(progress),
-        meters_(meters),
-        processes_(processes),
-        run_id_(static_cast<std::uint32_t>(std::random_device{}())) {}
-
-  /// The first try whose request the server takes.
-  Result<RawPass> run(int number) {
-    while (true) {
-      Result<RawPass> pass = run_once(number);
-      if (pass || !refused_ || !server_.simplify()) return pass;
-    }
-  }
-
- private:
-  Result<RawPass> run_once(int number) {
-    RawPass pass;
-    pass.prompt_prefix = llama_cpp::prompt_prefix(run_id_, number);
-    const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs);
-    servers::Call call = server_.call({.prompt = prompt,
-                                       .tokens = llama_cpp::kGenerate,
-                                       .context = plan_.context,
-                                       .seed = llama_cpp::kSeed});
-    RawExchange& exchange = pass.exchange.emplace();
-    exchange.prompt_bytes = static_cast<std::int64_t>(prompt.size());
-    exchange.latency = server_.latency();
-    exchange.counters_before = server_.counters();
-    exchange.request = call.body;
-    meters_.follow(processes_.server());
-    pass.began = meters_.now();
-    Result<> sent = send(call, pass);
-    meters_.follow(0);
-    if (!sent) return std::unexpected(sent.error());
-    exchange.counters_after = server_.counters();
-    exchange.claim = server_.claim();
-    return pass;
-  }
-
-  Result<> send(const servers::Call& call, RawPass& pass) {
-    refused_ = false;
-    const servers::Endpoint& endpoint = server_.detected().endpoint;
-    ExchangeWatch watch(server_.detected().kind, pass, progress_, processes_);
-    os::HttpRequest http;
-    http.url = endpoint.base_url + call.path;
-    http.post = call.body;
-    http.headers = servers::headers_for(endpoint);
-    http.headers.emplace_back("content-type", "application/json");
-    http.deadlines = {.connect = std::chrono::seconds(10),
-                      .first_byte = request_.timeout,
-                      .stall = std::min(kStall, request_.timeout),
-                      .overall = request_.timeout};
-    http.max_body_bytes = kMostAnswerBytes;
-    http.on_data = [&](std::string_view bytes) -> Result<> {
-      watch.data(bytes);
-      return {};
-    };
-    http.keep_going = [&](std::int64_t /*received*/) {
-      watch.tick();
-      return true;
-    };
-    watch.begin();
-    const Result<os::HttpResponse> response = client_.send(http);
-    watch.end();
-    if (!response) return std::unexpected(failure(response.error(), pass));
-    const int status = response->head.status;
-    if (status != kOk) {
-      refused_ = status == kBadRequest || status == kUnprocessable;
-      return std::unexpected(
-          servers::refusal(response->head, pass.exchange->body, !endpoint.api_key.empty()));
-    }
-    const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
-    const bool said_something = answer.pieces > 0 || answer.generated_tokens.value_or(0) > 0;
-    if (!answer.finished || !said_something) {
-      return std::unexpected(ended_early(answer, plain(response->head.host)));
-    }
-    return {};
-  }
-
-  /// A failure in the middle of an answer, with what had come until then.
-  [[nodiscard]] Error failure(Error error, const RawPass& pass) const {
-    const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
-    if (!answer.error.empty()) return ended_early(answer, "the server");
-    if (error.kind == ErrorKind::interrupted) return {error.kind, "interrupted", ""};
-    if (answer.pieces > 0) error.message += fmt::format(", after {} pieces of text", answer.pieces);
-    if (error.kind == ErrorKind::timed_out && error.hint.empty()) {
-      error.hint = "is it stopped or swapping? --timeout SECONDS gives a pass more time";
-    }
-    return error;
-  }
-
-  const ServerRequest& request_;
-  servers::Server& server_;
-  const Plan& plan_;
-  os::HttpClient& client_;
-  Progress& progress_;
-  MeterRecorder& meters_;
-  const ServerProcesses& processes_;
-  std::uint32_t run_id_;
-  bool refused_ = false;  // the server did not like the last request itself
-};
 
 /// The one that a command line shows, for a holder that may not be looked at.
 ServerPlace place_of(const servers::DetectedServer& detected) {
@@ -462,7 +232,9 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
   const ServerProcesses processes(place, needle_of(request.detected, *model));
   ServerLogReader log(place, request.detected.kind, interrupts);
   log.describe(*run.server);
-  ServerPassRunner runner(request, *server, *plan, client, progress, meters, processes);
+  ServerPassRunner runner(
+      {.timeout = request.timeout, .context = plan->context, .paragraphs = plan->paragraphs},
+      *server, client, progress, meters, processes);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
     const bool loads = run.server->loads_on_request;
