@@ -198,7 +198,9 @@ Result<> ServerPassRunner::send(const servers::Call& call, RawPass& pass) {
         servers::refusal(response->head, pass.exchange->body, !endpoint.api_key.empty()));
   }
   const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
-  const bool said_something = answer.pieces > 0 || answer.generated_tokens.value_or(0) > 0;
+  // A model may end at once: then there is no text, but a prompt that was read.
+  const bool said_something =
+      answer.pieces > 0 || answer.generated_tokens.value_or(0) > 0 || answer.prompt_ms;
   if (!answer.finished || !said_something) {
     return std::unexpected(ended_early(answer, plain(response->head.host)));
   }
