@@ -4,6 +4,7 @@
 #include "verdict/gpu_meter.h"
 #include "verdict/hearing.h"
 #include "verdict/server_claim.h"
+#include "verdict/witnesses.h"
 
 #include <fmt/format.h>
 
@@ -73,12 +74,17 @@ std::optional<Finding> meter_acquits(const Hearing& h) {
   if (h.says(Witness::process, Word::cpu) || h.says(Witness::cpu_meter, Word::cpu)) {
     return std::nullopt;
   }
+  // A CPU that works has a part of the layers, and the card's work may be somebody else's.
+  const std::optional<double> cores = decode_cores(h.run);
+  if (cores && *cores > kWaitingCores) return std::nullopt;
   const std::optional<double> busy = decode_busy(h.run);
   const bool all_the_time = busy && *busy >= kNearlyAllTheTime;
   const bool claimed = h.says(Witness::claim, Word::gpu);
-  if (!claimed && !all_the_time && !holds_the_weights(h.run)) return std::nullopt;
+  // A large cache beside half of the weights is as large; then the CPU would be at work.
+  const bool holds = holds_the_weights(h.run) && cores;
+  if (!claimed && !all_the_time && !holds) return std::nullopt;
   std::string sentence = "The GPU did the work: its meter saw it";
-  if (holds_the_weights(h.run)) {
+  if (holds) {
     sentence +=
         fmt::format(", with {} of the server's in its memory", format_bytes(tree_memory(h.run)));
   } else if (busy) {

@@ -113,6 +113,11 @@ TEST(Servers, RulesWithoutALog) {
     pass.log.threads = 8;
   }
   const ServerKind llama = ServerKind::llama_server;
+  const auto with_cores = [](MeasuredRun run, double cores) {
+    for (Pass& pass : run.passes) pass.cpu.decode_cores = cores;
+    return run;
+  };
+  Scene filled{.decode_busy = 60, .step_gib = 0, .own_gib = 9, .own_busy = 55};
 
   const std::vector<Case> cases = {
       {"claim and meter agree", "meter-acquits", State::healthy,
@@ -121,6 +126,19 @@ TEST(Servers, RulesWithoutALog) {
        judged(recorded(server_run(2, llama), {warm}), std::nullopt)},
       {"no claim, no memory told, busy all the time", "meter-acquits", State::healthy,
        judged(recorded(server_run(2, llama), {unified}), std::nullopt)},
+      {"the weights' size in memory, the CPU waits", "meter-acquits", State::healthy,
+       with_cores(judged(recorded(server_run(2, llama), {filled}), std::nullopt), 1.0)},
+      {"a large cache beside half of the weights, and the CPU works", "nothing-tells",
+       State::no_placement_evidence,
+       with_cores(judged(recorded(server_run(2, llama), {filled}), std::nullopt), 4.0)},
+      {"the weights' size in memory, the CPU was not measured", "nothing-tells",
+       State::no_placement_evidence,
+       judged(recorded(server_run(2, llama), {filled}), std::nullopt)},
+      {"busy all the time, but so is the CPU", "nothing-tells", State::no_placement_evidence,
+       with_cores(judged(recorded(server_run(2, llama), {unified}), std::nullopt), 5.0)},
+      {"100% claimed, a card at work for somebody, the CPU works", "claim-alone",
+       State::no_placement_evidence,
+       with_cores(judged(recorded(server_run(2), {unified}), claims(9.1)), 5.0)},
       {"busy for half of the time acquits nobody", "nothing-tells", State::no_placement_evidence,
        judged(recorded(server_run(2, llama), {drowsy}), std::nullopt)},
       {"half of the weights acquit nobody", "nothing-tells", State::no_placement_evidence,

@@ -31,8 +31,6 @@ constexpr int kThreadsThatCount = 4;
 // Of fewer threads all have to be at work, and at least two: more than waiting and printing take.
 constexpr double kFewBusyShare = 0.9;
 constexpr int kFewestThreads = 2;
-// One core waits for the GPU, half a core samples and prints.
-constexpr double kWaitingCores = 1.5;
 
 const Pass* first_pass(const Run& run) {
   return run.passes.empty() ? nullptr : &run.passes.front();
@@ -143,17 +141,6 @@ std::optional<int> threads_of(const Run& run) {
     if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
   }
   return std::nullopt;
-}
-
-/// Of the passes after the first, the one that kept the fewest cores busy: another program's noise
-/// only adds. With one pass that one.
-std::optional<double> decode_cores(const Run& run) {
-  std::optional<double> least;
-  for (std::size_t i = run.passes.size() > 1 ? 1 : 0; i < run.passes.size(); ++i) {
-    const std::optional<double> cores = run.passes[i].cpu.decode_cores;
-    if (cores && (!least || *cores < *least)) least = cores;
-  }
-  return least;
 }
 
 /// CPU time over a whole pass, in cores; of the busiest one.
@@ -466,6 +453,15 @@ Testimony timing_testimony(const Run& run) {
   out.sentence += ratio_text(run);
   out.sentence += clock_text(run);
   return out;
+}
+
+std::optional<double> decode_cores(const Run& run) {
+  std::optional<double> least;
+  for (std::size_t i = run.passes.size() > 1 ? 1 : 0; i < run.passes.size(); ++i) {
+    const std::optional<double> cores = run.passes[i].cpu.decode_cores;
+    if (cores && (!least || *cores < *least)) least = cores;
+  }
+  return least;
 }
 
 std::optional<double> decode_rate(const Run& run) {

@@ -41,6 +41,13 @@ struct WitnessRow {
 /// did, or another process behind them. False where it was not measured.
 [[nodiscard]] bool computed_elsewhere(const Run& run);
 
+/// One core waits for the GPU, half a core samples and prints: more than that computes.
+inline constexpr double kWaitingCores = 1.5;
+
+/// Cores busy in decode. Of the passes after the first, the one that kept the fewest: another
+/// program's noise only adds. With one pass that one. Absent: not measured.
+[[nodiscard]] std::optional<double> decode_cores(const Run& run);
+
 /// Warm median of decode, else the first pass's; absent: no pass has one that counts.
 [[nodiscard]] std::optional<double> decode_rate(const Run& run);
 [[nodiscard]] std::optional<double> prefill_rate(const Run& run);
