@@ -16,24 +16,27 @@ constexpr std::int64_t kMostAnswerBytes = std::int64_t{2} << 20;
 // Longer ones first: each is a whole path of some API.
 constexpr std::string_view kApiPaths[] = {"/v1/chat/completions",
                                           "/v1/completions",
-                                          "/v1/responses",
-                                          "/v1/messages",
-                                          "/v1/models",
                                           "/api/v0/models",
                                           "/api/v1/models",
+                                          "/v1/responses",
                                           "/api/generate",
+                                          "/api/v1/chat",
+                                          "/completions",
+                                          "/v1/messages",
+                                          "/completion",
+                                          "/v1/models",
                                           "/api/chat",
                                           "/api/tags",
-                                          "/api/ps",
-                                          "/completions",
-                                          "/completion",
+                                          "/metrics",
+                                          "/api/v0",
+                                          "/api/v1",
                                           "/health",
+                                          "/models",
+                                          "/api/ps",
                                           "/props",
                                           "/slots",
-                                          "/metrics",
-                                          "/models",
-                                          "/v1",
-                                          "/api"};
+                                          "/api",
+                                          "/v1"};
 
 bool take_suffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
