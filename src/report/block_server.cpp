@@ -61,9 +61,12 @@ std::string server_gpu_line(const Run& run, const Verdict& verdict) {
   const Pass* pass = claiming_pass(run);
   if (pass == nullptr) return "gpu      NO EVIDENCE (the server api exposes no placement)";
   const double share = std::clamp(pass->claim->gpu_share().value_or(0), 0.0, 1.0);
+  if (verdict.state == State::conflicting_evidence) {
+    return fmt::format("gpu      NO EVIDENCE (ollama ps claims {} in GPU memory)",
+                       percent_text(share));
+  }
   const bool refuted = verdict.state == State::silent_cpu_fallback ||
-                       verdict.state == State::cpu_only_machine ||
-                       verdict.state == State::conflicting_evidence;
+                       verdict.state == State::cpu_only_machine;
   if (refuted && share > 0) {
     return fmt::format("gpu      NOT ENGAGED: ollama ps claims {} in GPU memory, wrongly",
                        percent_text(share));
@@ -84,10 +87,10 @@ std::string rates_line(const Run& run) {
     }
   } else {
     if (answer->prefill_source != RateSource::none) {
-      parts.push_back(fmt::format("prefill by {}", name_of(answer->prefill_source)));
+      parts.push_back(fmt::format("prefill {}", name_of(answer->prefill_source)));
     }
     if (answer->decode_source != RateSource::none) {
-      parts.push_back(fmt::format("decode by {}", name_of(answer->decode_source)));
+      parts.push_back(fmt::format("decode {}", name_of(answer->decode_source)));
     }
   }
   if (const std::string first = first_token_text(run); !first.empty()) parts.push_back(first);

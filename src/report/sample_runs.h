@@ -396,11 +396,91 @@ inline Sample two_cards() {
   return out;
 }
 
+/// A server of which no line tells a placement. Its own claim: 100 % of 20.3 GiB.
+inline Sample ollama() {
+  Sample out = healthy_cuda();
+  out.name = "ollama";
+  out.run.placement = {};
+  out.run.placement.reason = "the log holds no line that tells where the weights are";
+  out.run.raw.model.reset();
+  out.run.raw.model_label = "qwen3.6:35b-a3b";
+  ServerFacts& server = out.run.raw.server.emplace();
+  server.kind = ServerKind::ollama;
+  server.url = "http://127.0.0.1:11434";
+  server.version = "0.31.1";
+  server.model = "qwen3.6:35b-a3b";
+  server.local = true;
+  server.process = "llama-server";
+  server.loads_on_request = true;
+  server.no_log_because = "its standard error is a terminal";
+  server.quant = "Q4_K_M";
+  server.weight_bytes = 21'809'531'452;
+  server.parameters = 34.7e9;
+  Micros first{4'200'000};
+  for (Pass& each : out.run.passes) {
+    each.log = {};
+    ServerAnswer& answer = each.answer.emplace();
+    answer.finished = true;
+    answer.stop = "length";
+    answer.prompt_tokens = answer.evaluated_tokens = 770;
+    answer.generated_tokens = 128;
+    answer.prefill_source = answer.decode_source = RateSource::engine;
+    answer.first_token = first;
+    answer.last_token = first + Micros(4'100'000);
+    answer.pieces = 128;
+    answer.thinking_pieces = 128;
+    each.claim = ServerClaim{21'809'531'452, 21'809'531'452, 4096};
+    first = Micros(900'000);
+  }
+  out.verdict.rule = "meter-acquits";
+  out.verdict.sentence =
+      "The GPU did the work: its meter saw it 96% busy in decode, as the server says.";
+  return out;
+}
+
+/// Another machine's, by our clock, with drafts.
+inline Sample distant_server() {
+  Sample out = ollama();
+  out.name = "distant_server";
+  ServerFacts& server = *out.run.raw.server;
+  server.kind = ServerKind::llama_server;
+  server.url = "http://192.0.2.7:8080";
+  server.version = "b11669-Debian";
+  server.model = "";
+  server.local = false;
+  server.loads_on_request = false;
+  server.unseen_because = server.no_log_because = "it runs on another machine";
+  for (Pass& each : out.run.passes) {
+    each.claim.reset();
+    each.answer->prefill_source = RateSource::clock;
+    each.answer->drafted = 120;
+    each.answer->drafts_accepted = 96;
+    each.remarks = {"speculative: 96 of 120 drafted tokens accepted, 7.8 steps/s"};
+  }
+  out.run.gpu_use.clear();
+  out.run.raw.telemetry = {};
+  out.run.raw.telemetry.none_because = "the server runs elsewhere";
+  out.verdict.state = State::no_placement_evidence;
+  out.verdict.rule = "nothing-tells";
+  out.verdict.sentence = "Nothing tells where the model ran.";
+  return out;
+}
+
+/// Its claim is refuted.
+inline Sample lying_server() {
+  Sample out = ollama();
+  out.name = "lying_server";
+  out.verdict.state = State::silent_cpu_fallback;
+  out.verdict.rule = "gpu-stood-by";
+  out.verdict.sentence = "The CPU did the work while GeForce RTX 4090 stood by.";
+  return out;
+}
+
 inline std::vector<Sample> all() {
-  return {healthy_cuda(), healthy_metal(), partial(),         llvmpipe(),
-          cpu_only(),     remote(),        conflict(),        no_timing(),
-          one_pass(),     abstaining(),    empty(),           unknown_cause(),
-          two_cards(),    lost_gpu(),      driver_mismatch(), throttled()};
+  return {healthy_cuda(), healthy_metal(), partial(),        llvmpipe(),    cpu_only(),
+          remote(),       conflict(),      no_timing(),      one_pass(),    abstaining(),
+          empty(),        unknown_cause(), two_cards(),      lost_gpu(),    driver_mismatch(),
+          throttled(),    ollama(),        distant_server(), lying_server()};
 }
 
 }  // namespace picchio::samples
