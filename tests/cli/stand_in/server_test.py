@@ -541,12 +541,16 @@ class Process(unittest.TestCase):
             file = Path(folder) / "port"
             process = subprocess.Popen([sys.executable, "-B", HERE / "server.py", "--kind", "mlx", "--port-file", file],
                                        stdout=subprocess.DEVNULL)
-            until = time.monotonic() + 10
-            while not file.exists() and time.monotonic() < until:
-                time.sleep(0.02)
-            socket.create_connection(("127.0.0.1", int(file.read_text()))).close()
-            process.terminate()
-            self.assertEqual(process.wait(5), 0)
+            try:
+                until = time.monotonic() + 30
+                while not file.exists() and time.monotonic() < until:
+                    time.sleep(0.02)
+                socket.create_connection(("127.0.0.1", int(file.read_text()))).close()
+                process.terminate()
+                self.assertEqual(process.wait(30), 0)
+            finally:
+                process.kill()
+                process.wait()
 
 
 if __name__ == "__main__":
