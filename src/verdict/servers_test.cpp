@@ -264,6 +264,9 @@ TEST(Answers, WhatSpoilsALane) {
            {"cut without a word",
             [](ServerAnswer& a) { a.prompt_tokens = a.evaluated_tokens = 131; },
             "the server cut the prompt to 131 tokens", "the server cut the prompt to 131 tokens"},
+           {"faster than anything", [](ServerAnswer& a) { a.prompt_ms = 2; },
+            "no device reads 365000 tok/s: the prompt came from a cache",
+            "no device reads 365000 tok/s: the prompt came from a cache"},
            {"drafts",
             [](ServerAnswer& a) {
               a.drafted = 120;
