@@ -19,11 +19,15 @@ constexpr Micros kPatience = std::chrono::seconds(10);
 
 /// No ollama answers: the word may have been meant as a file, and the store may have the model.
 Error no_ollama(const std::string& word, const std::string& url, const Error& why) {
-  Error out{why.kind,
-            fmt::format("'{}' is no file here, so it was taken for an ollama model, but no ollama "
-                        "answers at {}: {}",
-                        fit(plain(word), 80), plain(url), why.message),
-            "start it with 'ollama serve' (OLLAMA_HOST says where it is sought), or name a file"};
+  Error out{
+      why.kind,
+      fmt::format("'{}' is no file here, so it was taken for an ollama model, but ollama "
+                  "cannot be asked at {}: {}",
+                  fit(plain(word), 80), plain(url), why.message),
+      why.hint.empty()
+          ? "start it with 'ollama serve' (OLLAMA_HOST says where it is sought), or name a file"
+          : why.hint};
+  if (!why.hint.empty()) return out;
   const auto tag = ollama::parse_tag(word);
   if (!tag) return out;
   const auto stored = ollama::find_in_store(*tag, ollama::store_roots());

@@ -188,8 +188,9 @@ std::string summary_of(const ServerRequest& request, const RawPass& pass) {
   const ServerAnswer answer = answers::read_answer(request.detected.kind, *pass.exchange);
   std::string out;
   const auto rate = [](std::optional<std::int64_t> tokens, std::optional<double> ms) {
-    return tokens && ms && *ms > 0 ? std::optional(static_cast<double>(*tokens) * 1000 / *ms)
-                                   : std::nullopt;
+    return tokens && *tokens > 0 && ms && *ms > 0
+               ? std::optional(static_cast<double>(*tokens) * 1000 / *ms)
+               : std::nullopt;
   };
   if (const auto prefill = rate(answer.evaluated_tokens, answer.prompt_ms)) {
     out += fmt::format("prefill {:.1f}, ", *prefill);

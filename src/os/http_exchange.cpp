@@ -38,6 +38,8 @@ constexpr std::array kCodeWords = {
     CodeWords{CURLE_SEND_ERROR, ErrorKind::failed, "the connection to {} broke"},
     CodeWords{CURLE_HTTP2, ErrorKind::failed, "the connection to {} broke"},
     CodeWords{CURLE_HTTP2_STREAM, ErrorKind::failed, "the connection to {} broke"},
+    // What libcurl takes of one header line; there is memory enough.
+    CodeWords{CURLE_OUT_OF_MEMORY, ErrorKind::malformed, "{} sends a header that is too long"},
     CodeWords{CURLE_UNSUPPORTED_PROTOCOL, ErrorKind::malformed, "{} does not speak HTTP"},
     CodeWords{CURLE_WEIRD_SERVER_REPLY, ErrorKind::malformed, "{} does not speak HTTP"},
 };

@@ -85,6 +85,10 @@ void remark_answer(Pass& pass, const RawPass& raw) {
         fmt::format("no device reads {:.0f} tok/s: the prompt came from a cache", prefill);
     pass.remarks.push_back(pass.lanes.prefill_abstain);
   }
+  if (answer.generated_tokens.value_or(answer.pieces) == 0) {
+    pass.lanes.decode_abstain = pass.lanes.wallclock_abstain = "no token was generated";
+    pass.remarks.push_back(pass.lanes.decode_abstain);
+  }
   if (drafts(answer)) pass.remarks.push_back(draft_text(answer));
   if (answer.generated_counted_by_us) {
     pass.remarks.emplace_back("tokens counted by the pieces of the stream");

@@ -194,6 +194,16 @@ TEST(Answer, TabbyUsage) {
   EXPECT_DOUBLE_EQ(answer.prompt_ms.value(), 500);
   EXPECT_EQ(answer.prefill_source, RateSource::engine);
   EXPECT_FALSE(answer.eval_ms);
+  // Seconds rounded to hundredths, and the rates they were made from.
+  const ServerAnswer finer = read_answer(
+      ServerKind::tabby_api,
+      stream({delta("a"),
+              R"(data: {"choices":[],"usage":{"prompt_tokens":750,"completion_tokens":128,)"
+              R"("prompt_time":0.5,"prompt_tokens_per_sec":1507.0,"completion_time":0.08,)"
+              R"("completion_tokens_per_sec":1507.0}})",
+              "data: [DONE]"}));
+  EXPECT_NEAR(finer.eval_ms.value(), 128.0 / 1.507, 0.01);
+  EXPECT_NEAR(finer.prompt_ms.value(), 750 / 1.507, 0.01);
 }
 
 RawExchange with_counters(RawExchange exchange, int prompt, int made, double prefill,

@@ -63,9 +63,15 @@ void take_usage(const Json& usage, ServerAnswer& answer) {
   if (const Json* details = object_in(usage, "prompt_tokens_details")) {
     if (const auto cached = count_in(*details, "cached_tokens")) answer.cached_tokens = cached;
   }
-  // TabbyAPI, whose prompt rate leaves cached tokens out.
+  // TabbyAPI. Its seconds are rounded to hundredths, its rates are finer; the prompt's leaves
+  // cached tokens out.
   set_prompt_ms(answer, seconds_in(usage, "prompt_time"));
   set_eval_ms(answer, seconds_in(usage, "completion_time"));
+  std::optional<std::int64_t> fresh = answer.prompt_tokens;
+  if (fresh) *fresh -= answer.cached_tokens.value_or(0);
+  set_prompt_ms(answer, ms_of_rate(fresh, amount_in(usage, "prompt_tokens_per_sec")));
+  set_eval_ms(answer,
+              ms_of_rate(answer.generated_tokens, amount_in(usage, "completion_tokens_per_sec")));
 }
 
 /// vLLM with --enable-per-request-metrics.

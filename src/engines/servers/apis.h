@@ -19,6 +19,8 @@ class OllamaServer final : public Server {
   [[nodiscard]] bool context_is_ours() const override { return true; }
 
  private:
+  [[nodiscard]] Result<std::string> only_model(const std::string& server) const;
+
   std::string name_;
 };
 

@@ -19,6 +19,7 @@ using answers::Json;
 constexpr int kOk = 200;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
+constexpr int kServersFault = 500;  // and above
 constexpr int kUnavailable = 503;
 
 /// What one question brought. A server that drops the connection at a path that it does not know
@@ -63,10 +64,16 @@ class Questions {
         wants_key_ = true;
         refused_with_ = refusal(response->head, response->body, has_key()).message;
       }
+      if (heard_.empty() && heard.status >= kServersFault) {
+        first_failure_ = refusal(response->head, response->body, has_key());
+      }
     }
     heard_.push_back({path, std::move(heard)});
     return heard_.back().heard;
   }
+
+  /// The first question was answered with a failure of the server's own.
+  [[nodiscard]] const std::optional<Error>& first_failure() const { return first_failure_; }
 
   [[nodiscard]] bool has_key() const { return !asker_.endpoint().api_key.empty(); }
 
@@ -79,6 +86,7 @@ class Questions {
   Asker asker_;
   std::deque<Row> heard_;  // answers stay where they are while others come
   std::optional<Error> nobody_;
+  std::optional<Error> first_failure_;
   bool wants_key_ = false;
   std::string refused_with_;
 };
@@ -206,6 +214,7 @@ std::optional<Error> passes_on(Questions& ask, const std::string& base_url) {
 }
 
 Error nothing_known(Questions& ask, const std::string& base_url) {
+  if (const auto& failure = ask.first_failure()) return *failure;
   if (ask.wants_key()) {
     return with_hint(fail(ErrorKind::denied, "{}", ask.refused_with()),
                      ask.has_key() ? "the API key was not taken; is it this server's?"

@@ -45,7 +45,8 @@ std::string status_of(const Json& row) {
 }  // namespace
 
 std::string LlamaServer::with_model(std::string path) const {
-  return name_.empty() ? path : std::move(path) + "?model=" + escaped(name_);
+  // A question about a router's model would load it.
+  return name_.empty() ? path : std::move(path) + "?model=" + escaped(name_) + "&autoload=false";
 }
 
 Result<> LlamaServer::wait_until_ready(const Wait& wait) const {

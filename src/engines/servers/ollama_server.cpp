@@ -80,26 +80,42 @@ std::vector<std::string> others_loaded(const Json& root, const std::string& name
   if (models == nullptr || !models->is_array()) return out;
   for (const Json& row : *models) {
     const std::string told = answers::text_in(row, "name");
-    if (told != name && told != name + ":latest") out.push_back(fit(plain(told), 60));
+    if (told.empty() || told == name || told == name + ":latest") continue;
+    out.push_back(fit(plain(told), 60));
   }
   return out;
 }
 
 }  // namespace
 
+/// The one that is loaded, else the one that is stored.
+Result<std::string> OllamaServer::only_model(const std::string& server) const {
+  std::vector<ServedModel> stored;
+  for (const char* path : {"/api/ps", "/api/tags"}) {
+    stored.clear();
+    const Result<std::string> text = asker().get_body(path);
+    if (!text) return std::unexpected(text.error());
+    const auto root = answers::parse_document(*text);
+    const Json* rows = root ? answers::member(*root, "models") : nullptr;
+    if (rows == nullptr || !rows->is_array()) continue;
+    for (const Json& row : *rows) {
+      ServedModel model;
+      model.name = answers::text_in(row, "name");
+      if (!model.name.empty()) stored.push_back(std::move(model));
+    }
+    if (stored.size() == 1) return stored.front().name;
+  }
+  const Result<ServedModel> chosen = choose_among(stored, "", server);
+  if (!chosen) return std::unexpected(chosen.error());
+  return chosen->name;
+}
+
 Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const Wait& wait) {
   const std::string server = fmt::format("ollama at {}", plain(asker().endpoint().base_url));
   if (asked.empty()) {
-    const Result<std::string> loaded = asker().get_body("/api/ps");
-    const auto root = loaded ? answers::parse_document(*loaded) : std::nullopt;
-    const Json* rows = root ? answers::member(*root, "models") : nullptr;
-    if (rows != nullptr && rows->is_array() && rows->size() == 1) {
-      const std::string name = answers::text_in(rows->front(), "name");
-      if (!name.empty()) return choose_model(name, wait);
-    }
-    return with_hint(
-        fail(ErrorKind::unsupported, "{} has several models, and which is not said", server),
-        "picchio TAG, such as picchio qwen3:8b; 'ollama list' shows them");
+    const Result<std::string> name = only_model(server);
+    if (!name) return std::unexpected(name.error());
+    return choose_model(*name, wait);
   }
   const Result<std::string> text = asker().post_body("/api/show", model_request(asked));
   if (!text) {
@@ -113,7 +129,10 @@ Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const W
                      : fmt::format("it has {}", near));
   }
   const Result<ollama::ShownModel> shown = ollama::parse_show(*text);
-  if (!shown) return std::unexpected(shown.error());
+  if (!shown) {
+    return fail(shown.error().kind, "what {} tells of '{}' cannot be read: {}", server,
+                fit(plain(asked), 60), shown.error().message);
+  }
   if (shown->remote_host && !shown->remote_host->empty()) {
     return with_hint(fail(ErrorKind::unsupported, "'{}' is computed by {}, not by this ollama",
                           fit(plain(asked), 80), fit(plain(*shown->remote_host), 60)),
