@@ -199,14 +199,24 @@ std::optional<Cause> software_sycl(const CauseEvidence& e) {
                "set ONEAPI_DEVICE_SELECTOR=level_zero:0");
 }
 
+/// Of a server without a log its threads tell.
+std::string renderer_at_work(const CauseEvidence& e) {
+  if (e.run == nullptr || e.run->raw.passes.empty()) return {};
+  if (e.placement.shape != Shape::cpu || !e.placement.devices.empty()) return {};
+  return plain(e.run->raw.passes.front().process.renderer);
+}
+
 std::optional<Cause> software_vulkan(const CauseEvidence& e) {
   const DeviceAccount* device = software_at_work(e);
-  if (device == nullptr) return std::nullopt;
+  const std::string renderer = renderer_at_work(e);
+  if (device == nullptr && renderer.empty()) return std::nullopt;
+  const std::string what =
+      device != nullptr ? fmt::format("{} renders on the CPU: {}", device->name, label(*device))
+                        : fmt::format("{}, which renders on the CPU, was opened", renderer);
   const auto named =
       std::ranges::find(e.hiding, std::string("GGML_VK_VISIBLE_DEVICES"), &HidingVariable::name);
   const bool by_hand = named != e.hiding.end();
-  return cause("software_vulkan_device",
-               fmt::format("{} renders on the CPU: {}", device->name, label(*device)),
+  return cause("software_vulkan_device", what,
                by_hand && !e.machine_has_gpu() ? "unset GGML_VK_VISIBLE_DEVICES"
                                                : "install the Vulkan driver of the GPU's vendor");
 }

@@ -178,6 +178,18 @@ TEST(Servers, RulesWithoutALog) {
   }
 }
 
+TEST(Servers, ARendererIsTheCauseWithoutALog) {
+  RawRun raw = unmetered(server_run(1, ServerKind::llama_server));
+  raw.machine.gpus.clear();
+  raw.environment["GGML_VK_VISIBLE_DEVICES"] = "0";
+  raw.passes[0].process = process_facts({"libvulkan_lvp.so"});
+  raw.passes[0].process.renderer = "llvmpipe";
+  const Verdict verdict = judge(judged(raw, std::nullopt));
+  ASSERT_TRUE(verdict.cause);
+  EXPECT_EQ(verdict.cause->id, "software_vulkan_device");
+  EXPECT_EQ(verdict.cause->fix, "unset GGML_VK_VISIBLE_DEVICES");
+}
+
 TEST(Servers, ALogOfTheServersDecidesBeforeItsClaim) {
   RawRun raw = unmetered(server_run(2));
   std::vector<ReadExchange> exchanges(2, ReadExchange{answer_of(), claims(9.1)});
