@@ -38,10 +38,22 @@ Error no_ollama(const std::string& word, const std::string& url, const Error& wh
   return out;
 }
 
-Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::string& word) {
+/// A password in an address would stand in every message about it, and in what is kept.
+Result<> refuse_password(const std::string& url) {
+  const std::string bare = url.substr(0, url.find_first_of("?#"));
+  if (os::without_secrets(bare) == bare) return {};
+  return with_hint(fail(ErrorKind::unsupported, "the address '{}' was given with a password",
+                        plain(os::without_secrets(url))),
+                   "give the address alone, and a key with --api-key or PICCHIO_API_KEY");
+}
+
+Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::string& word,
+                                            const std::string& api_key) {
   const Result<std::string> url = ollama::base_url();
   if (!url) return std::unexpected(url.error());
-  Result<servers::DetectedServer> found = servers::detect_server(client, {*url, ""}, kPatience);
+  if (const Result<> ok = refuse_password(*url); !ok) return std::unexpected(ok.error());
+  Result<servers::DetectedServer> found =
+      servers::detect_server(client, {*url, api_key}, kPatience);
   if (!found) {
     if (found.error().kind == ErrorKind::interrupted) return found;
     return std::unexpected(no_ollama(word, os::without_secrets(*url), found.error()));
@@ -60,12 +72,19 @@ Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::s
 Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
                                os::Interrupts& interrupts, Progress& progress,
                                const PassSink& sink) {
+  if (target.kind == TargetKind::ollama && !options.model.empty()) {
+    return fail(ErrorKind::unsupported, "--model is for a server's address; '{}' names the model",
+                fit(plain(target.word), 80));
+  }
+  if (target.kind == TargetKind::server) {
+    if (const Result<> ok = refuse_password(target.word); !ok) return std::unexpected(ok.error());
+  }
   Result<os::HttpClient> client =
       os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
   if (!client) return std::unexpected(client.error());
   Result<servers::DetectedServer> detected =
       target.kind == TargetKind::ollama
-          ? find_ollama(*client, target.word)
+          ? find_ollama(*client, target.word, options.api_key)
           : servers::detect_server(*client, {target.word, options.api_key}, kPatience);
   if (!detected) return std::unexpected(detected.error());
   progress.note(fmt::format("{} {} at {}", name_of(detected->kind),

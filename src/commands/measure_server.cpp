@@ -90,6 +90,7 @@ ServerFacts facts_of(const servers::DetectedServer& detected, const servers::Ser
   out.url = os::without_secrets(detected.endpoint.base_url);
   out.version = detected.version;
   out.model = model.name;
+  out.model_file = model.file;
   out.local = place.pid.has_value();
   out.unseen_because = place.pid ? "" : place.why_not;
   out.quant = model.quant;
@@ -126,6 +127,8 @@ void take_engine(RawRun& run, os::HttpClient& client, const ServerProcesses& pro
   if (const auto entries = os::environment_of("/", engine)) {
     run.environment = placement_environment(*entries);
   }
+  // A router tells of a model's file only once it is loaded.
+  if (words && facts.model_file.empty()) facts.model_file = model_of(*words).value_or("");
   const auto port = words ? port_of(*words) : std::nullopt;
   if (engine == processes.server() || !port) return;
   // ollama from 0.30 on: the runner is a llama-server of its own.
@@ -257,8 +260,10 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
     progress.end_pass(summary_of(request, run.passes.back()));
   }
   // Last: it takes much memory for a second, which the server's load may need.
-  if (place.this_machine && !learn_ram_speed(run.machine, interrupts, progress)) {
-    return std::unexpected(stopped);
+  if (!place.this_machine) return run;
+  if (!learn_ram_speed(run.machine, interrupts, progress)) return std::unexpected(stopped);
+  if (const Result<> kept = sink(run, run.passes.size() - 1); !kept) {
+    return std::unexpected(kept.error());
   }
   return run;
 }

@@ -29,9 +29,9 @@ constexpr int kOk = 200;
 /// Everything that is watched about one request. Its callbacks run between two reads of the answer.
 class ExchangeWatch {
  public:
-  ExchangeWatch(ServerKind kind, RawPass& pass, Progress& progress,
+  ExchangeWatch(ServerKind kind, RawPass& pass, Progress& progress, MeterRecorder& meters,
                 const ServerProcesses& processes)
-      : kind_(kind), pass_(pass), progress_(progress), processes_(processes) {}
+      : kind_(kind), pass_(pass), progress_(progress), meters_(meters), processes_(processes) {}
 
   void begin() {
     began_ = os::monotonic_now();
@@ -43,6 +43,8 @@ class ExchangeWatch {
     progress_.tick(now);
     if (now - sampled_ < kTick && now > Micros{} && !pass_.cpu.empty()) return;
     sample_cpu(now);
+    // The runner comes with the load; another model's runner is not to be counted for ours.
+    if (!token_seen_) meters_.follow(processes_.engine());
   }
 
   void data(std::string_view bytes) {
@@ -96,6 +98,7 @@ class ExchangeWatch {
   ServerKind kind_;
   RawPass& pass_;
   Progress& progress_;
+  MeterRecorder& meters_;
   const ServerProcesses& processes_;
   Micros began_{};
   Micros sampled_{};
@@ -155,7 +158,7 @@ Result<RawPass> ServerPassRunner::run_once(int number) {
   exchange.latency = server_.latency();
   exchange.counters_before = server_.counters();
   exchange.request = call.body;
-  meters_.follow(processes_.server());
+  meters_.follow(processes_.engine());
   pass.began = meters_.now();
   Result<> sent = send(call, pass);
   meters_.follow(0);
@@ -168,7 +171,7 @@ Result<RawPass> ServerPassRunner::run_once(int number) {
 Result<> ServerPassRunner::send(const servers::Call& call, RawPass& pass) {
   refused_ = false;
   const servers::Endpoint& endpoint = server_.detected().endpoint;
-  ExchangeWatch watch(server_.detected().kind, pass, progress_, processes_);
+  ExchangeWatch watch(server_.detected().kind, pass, progress_, meters_, processes_);
   os::HttpRequest http;
   http.url = endpoint.base_url + call.path;
   http.post = call.body;

@@ -5,6 +5,7 @@
 #include "machine/port_owner.h"
 #include "os/identity.h"
 #include "os/proc.h"
+#include "os/remote_name.h"
 
 #include <fmt/format.h>
 
@@ -18,9 +19,9 @@ constexpr const char* kWhat =
     "a target is a pid, 'ollama', or an address such as http://localhost:8080 or :8080";
 
 std::unexpected<Error> no_address(std::string_view text) {
-  return with_hint(
-      fail(ErrorKind::unsupported, "'{}' is no process and no address", fit(plain(text), 80)),
-      kWhat);
+  return with_hint(fail(ErrorKind::unsupported, "'{}' is no process and no address",
+                        fit(plain(os::without_secrets(text)), 80)),
+                   kWhat);
 }
 
 bool all_digits(std::string_view text) {

@@ -35,6 +35,7 @@ struct ServerFacts {
   std::string url;             // base of its API, without a password; no slash at the end
   std::string version;         // "0.31.1", "b11669-Debian"; empty: not told
   std::string model;           // as requests name it; empty: it has only one
+  std::string model_file;      // on the server's machine, as it tells; empty: it does not
   bool local = false;          // a process of this machine computes, and was found
   std::string unseen_because;  // why not; empty when local
   std::string process;         // the name of the one that computes: "llama-server"

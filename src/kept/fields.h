@@ -98,6 +98,7 @@ void describe(A& archive, Ref<A, ServerFacts> value) {
   archive("url", value.url);
   archive("version", value.version);
   archive("model", value.model);
+  archive("model_file", value.model_file);
   archive("local", value.local);
   archive("unseen_because", value.unseen_because);
   archive("process", value.process);

@@ -131,13 +131,13 @@ void expect_same(const RawExchange& a, const RawExchange& b) {
 }
 
 void expect_same(const ServerFacts& a, const ServerFacts& b) {
-  const auto& [kind, url, version, model, local, unseen, process, command_line, loads, log_source,
-               no_log, quant, weight_bytes, parameters, context, notes] = a;
-  EXPECT_EQ(std::tie(kind, url, version, model, local, unseen, process, command_line, loads,
-                     log_source, no_log, quant, weight_bytes, parameters, context, notes),
-            std::tie(b.kind, b.url, b.version, b.model, b.local, b.unseen_because, b.process,
-                     b.command_line, b.loads_on_request, b.log_source, b.no_log_because, b.quant,
-                     b.weight_bytes, b.parameters, b.context, b.notes));
+  const auto& [kind, url, version, model, model_file, local, unseen, process, command_line, loads,
+               log_source, no_log, quant, weight_bytes, parameters, context, notes] = a;
+  EXPECT_EQ(std::tie(kind, url, version, model, model_file, local, unseen, process, command_line,
+                     loads, log_source, no_log, quant, weight_bytes, parameters, context, notes),
+            std::tie(b.kind, b.url, b.version, b.model, b.model_file, b.local, b.unseen_because,
+                     b.process, b.command_line, b.loads_on_request, b.log_source, b.no_log_because,
+                     b.quant, b.weight_bytes, b.parameters, b.context, b.notes));
 }
 
 void expect_same(const RawPass& a, const RawPass& b) {

@@ -111,6 +111,7 @@ inline ServerFacts random_server(Random& random) {
   out.url = random.text();
   out.version = random.text();
   out.model = random.text();
+  out.model_file = random.text();
   out.local = random.coin();
   out.unseen_because = random.text();
   out.process = random.text();

@@ -2,15 +2,25 @@
 
 #include "base/text.h"
 #include "os/proc.h"
+#include "os/remote_name.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace picchio {
 namespace {
 
-constexpr std::array<std::string_view, 6> kSecretFlags = {
-    "--api-key", "--api-key-file", "--hf-token", "-hft", "--token", "--password"};
+/// "--api-key", "--admin-api-key", "--hf-token", "-hft", "--gradio-auth", also shortened to
+/// "--api-k"; not "--tokenizer".
+bool is_secret_flag(std::string_view flag) {
+  if (!flag.starts_with('-')) return false;
+  if (flag == "-hft" || flag.starts_with("--api-k")) return true;
+  constexpr std::string_view kSecretWords[] = {"key",  "keys",     "token",
+                                               "auth", "password", "secret"};
+  return std::ranges::any_of(split(flag, '-'), [&](std::string_view part) {
+    return std::ranges::find(kSecretWords, lower(part)) != std::end(kSecretWords);
+  });
+}
 
 bool names(const std::vector<std::string>& words, const std::string& needle) {
   return std::ranges::any_of(words, [&](const std::string& word) { return word.contains(needle); });
@@ -50,16 +60,26 @@ std::optional<int> server_by_command(const std::string& root, std::string_view p
 }
 
 std::vector<std::string> without_keys(std::vector<std::string> words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    for (const std::string_view flag : kSecretFlags) {
-      if (words[i] == flag && i + 1 < words.size()) words[i + 1] = "...";
-      if (words[i].starts_with(flag) && words[i].size() > flag.size() &&
-          words[i][flag.size()] == '=') {
-        words[i] = std::string(flag) + "=...";
-      }
+  bool secret = false;
+  for (std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (word.starts_with('-')) {
+      secret = is_secret_flag(word.substr(0, equals));
+      if (secret && equals != std::string::npos) word = word.substr(0, equals) + "=...";
+    } else if (secret) {
+      word = "...";  // some take several
+    } else {
+      word = os::without_secrets(word);
     }
   }
   return words;
+}
+
+std::optional<std::string> model_of(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "-m" || words[i] == "--model") return words[i + 1];
+  }
+  return std::nullopt;
 }
 
 std::optional<int> port_of(const std::vector<std::string>& words) {

@@ -22,11 +22,15 @@ namespace picchio {
 [[nodiscard]] std::optional<int> server_by_command(const std::string& root,
                                                    std::string_view program, std::string_view word);
 
-/// A command line whose secrets were taken out: what follows "--api-key", "--hf-token" and kin.
+/// A command line whose secrets were taken out: what follows "--api-key", "--hf-token" and kin, and
+/// passwords in URLs.
 [[nodiscard]] std::vector<std::string> without_keys(std::vector<std::string> words);
 
 /// The port that an llama-server's command line names; absent: none does.
 [[nodiscard]] std::optional<int> port_of(const std::vector<std::string>& words);
+
+/// The model that it names ("-m", "--model"); absent: none does.
+[[nodiscard]] std::optional<std::string> model_of(const std::vector<std::string>& words);
 
 /// The variables that a process was started with. Empty where they may not be read.
 [[nodiscard]] std::map<std::string, std::string> environment_at_start(const std::string& root,

@@ -46,10 +46,52 @@ TEST(ServerProcess, TheNewestChildWithTheModelComputes) {
 }
 
 TEST(ServerProcess, KeysAreTakenOut) {
-  EXPECT_EQ(without_keys({"llama-server", "--api-key", "sesame", "-m", "x", "--hf-token=secret",
-                          "-hft", "t", "--api-key"}),
-            (std::vector<std::string>{"llama-server", "--api-key", "...", "-m", "x",
-                                      "--hf-token=...", "-hft", "...", "--api-key"}));
+  EXPECT_EQ(without_keys({"llama-server",
+                          "--api-key",
+                          "sesame",
+                          "tahini",
+                          "-m",
+                          "x",
+                          "--hf-token=secret",
+                          "-hft",
+                          "t",
+                          "--tokenizer",
+                          "t",
+                          "--admin-api-key",
+                          "k",
+                          "--gradio-auth",
+                          "u:p",
+                          "-mu",
+                          "https://u:pw@host/x.gguf",
+                          "--api-k",
+                          "short",
+                          "--api-key"}),
+            (std::vector<std::string>{"llama-server",
+                                      "--api-key",
+                                      "...",
+                                      "...",
+                                      "-m",
+                                      "x",
+                                      "--hf-token=...",
+                                      "-hft",
+                                      "...",
+                                      "--tokenizer",
+                                      "t",
+                                      "--admin-api-key",
+                                      "...",
+                                      "--gradio-auth",
+                                      "...",
+                                      "-mu",
+                                      "https://host/x.gguf",
+                                      "--api-k",
+                                      "...",
+                                      "--api-key"}));
+}
+
+TEST(ServerProcess, Model) {
+  EXPECT_EQ(model_of({"x", "-m", "/a.gguf"}), "/a.gguf");
+  EXPECT_EQ(model_of({"x", "--model", "/b.gguf", "-v"}), "/b.gguf");
+  EXPECT_FALSE(model_of({"x", "-m"}));
 }
 
 TEST(ServerProcess, Port) {

@@ -361,6 +361,7 @@ constexpr JudgeRule kRules[] = {
     {"cpu-burns", cpu_burns},
     {"gpu-vanished", gpu_vanished},
     {"meter-contradicts", meter_contradicts},
+    {"claim-denies-bytes", claim_denies_bytes},
     {"clocks-disagree", clocks_disagree},
     {"gpu-too-fast", gpu_too_fast},
     {"kv-on-host", cache_on_host},

@@ -1,7 +1,7 @@
 #include "verdict/judge_servers.h"
 
 #include "base/text.h"
-#include "verdict/gpu_meter.h"
+#include "verdict/arguments.h"
 #include "verdict/hearing.h"
 #include "verdict/server_claim.h"
 #include "verdict/witnesses.h"
@@ -17,35 +17,53 @@ namespace {
 // them, and a CPU takes as long for one layer as a card for several: full offloads were at 96 to
 // 99 percent on machines whose meter counts all of the time.
 constexpr double kNearlyAllTheTime = 90;
-// Of the weights, in GPU memory of the server's processes: the embedding stays on the host.
-constexpr double kMostOfTheWeights = 0.85;
+// The same with the server's own word beside it.
+constexpr double kMostOfTheTime = 80;
 
 bool nothing_tells_bytes(const Hearing& h) {
   return h.measured && h.run.raw.server && h.run.placement.shape == Shape::unknown &&
          !failed_load(h);
 }
 
-/// Of all GPUs together.
-std::int64_t tree_memory(const Run& run) {
-  std::int64_t out = 0;
-  for (const GpuUse& use : run.gpu_use) out += use.tree_memory.value_or(0);
-  return out;
+/// The share of the server's own processes where the driver tells it, summed over the cards that
+/// take turns; else the utilisation of the busiest. Of the two the smaller, since only our own work
+/// counts.
+std::optional<double> decode_busy(const Run& run) {
+  std::optional<double> own;
+  std::optional<double> whole;
+  for (const GpuUse& use : run.gpu_use) {
+    if (use.decode.tree_share) own = own.value_or(0) + 100 * *use.decode.tree_share;
+    if (use.decode.busy_median && (!whole || *use.decode.busy_median > *whole)) {
+      whole = use.decode.busy_median;
+    }
+  }
+  if (own && *own < 100 && run.gpu_use.size() == 1 && whole) return std::min(*own, *whole);
+  return own ? std::min(*own, 100.0) : whole;
 }
 
-std::optional<double> decode_busy(const Run& run) {
+/// The most that any pass kept busy in decode: an acquittal rests on the worst of them.
+std::optional<double> most_cores(const Run& run) {
   std::optional<double> out;
-  for (const GpuUse& use : run.gpu_use) {
-    if (use.decode.busy_median && (!out || *use.decode.busy_median > *out)) {
-      out = use.decode.busy_median;
+  for (const Pass& pass : run.passes) {
+    if (pass.cpu.decode_cores && (!out || *pass.cpu.decode_cores > *out)) {
+      out = pass.cpu.decode_cores;
     }
   }
   return out;
 }
 
-bool holds_the_weights(const Run& run) {
-  const std::optional<std::int64_t> weights = served_bytes(run);
-  return weights &&
-         static_cast<double>(tree_memory(run)) >= kMostOfTheWeights * static_cast<double>(*weights);
+/// Somebody asked for a part of the model on the host.
+bool asked_for_host(const Run& run) {
+  const PlacementSettings asked =
+      placement_settings(engine_arguments(run.raw), run.raw.environment);
+  const auto few_layers = [](const Setting& setting) {
+    constexpr std::int64_t kAllLayers = 99;
+    const auto number = parse_int(setting.value);
+    return number && *number >= 0 && *number < kAllLayers;
+  };
+  return (asked.gpu_layers && few_layers(*asked.gpu_layers)) || asked.cpu_moe || asked.n_cpu_moe ||
+         asked.kv_offload_off || !asked.override_tensor.empty() ||
+         (asked.device && asked.device->value == "none");
 }
 
 }  // namespace
@@ -74,24 +92,33 @@ std::optional<Finding> meter_acquits(const Hearing& h) {
   if (h.says(Witness::process, Word::cpu) || h.says(Witness::cpu_meter, Word::cpu)) {
     return std::nullopt;
   }
-  // A CPU that works has a part of the layers, and the card's work may be somebody else's.
-  const std::optional<double> cores = decode_cores(h.run);
-  if (cores && *cores > kWaitingCores) return std::nullopt;
+  // A CPU that works has a part of the layers, and the card's work may be somebody else's. One that
+  // waits for the card cannot be told from one whose single thread computes, so the card has to
+  // have worked nearly all the time, and nobody may have asked for less.
+  const std::optional<double> cores = most_cores(h.run) ? most_cores(h.run) : pass_cores(h.run);
+  if ((cores && *cores > kWaitingCores) || asked_for_host(h.run)) return std::nullopt;
+  // Of a server here the CPU was there to be read; of a run that others kept it was not.
+  const bool here = h.run.raw.server->local;
+  const bool own = std::ranges::any_of(
+      h.run.gpu_use, [](const GpuUse& use) { return use.decode.tree_share.value_or(0) > 0; });
+  const int threads = threads_of(h.run).value_or(kThreadsThatCount);
+  if (here && (!cores || (!own && threads < kThreadsThatCount))) return std::nullopt;
   const std::optional<double> busy = decode_busy(h.run);
-  const bool all_the_time = busy && *busy >= kNearlyAllTheTime;
   const bool claimed = h.says(Witness::claim, Word::gpu);
-  // A large cache beside half of the weights is as large; then the CPU would be at work.
-  const bool holds = holds_the_weights(h.run) && cores;
-  if (!claimed && !all_the_time && !holds) return std::nullopt;
-  std::string sentence = "The GPU did the work: its meter saw it";
-  if (holds) {
-    sentence +=
-        fmt::format(", with {} of the server's in its memory", format_bytes(tree_memory(h.run)));
-  } else if (busy) {
-    sentence += fmt::format(" {:.0f}% busy in decode", *busy);
-  }
-  sentence += claimed ? ", as the server says." : ".";
-  return Finding{State::healthy, sentence + number_to_quote(h.run)};
+  if (!busy || *busy < (claimed ? kMostOfTheTime : kNearlyAllTheTime)) return std::nullopt;
+  return Finding{State::healthy,
+                 fmt::format("The GPU did the work: its meter saw it {:.0f}% busy in decode{}.",
+                             *busy, claimed ? ", as the server says" : "") +
+                     number_to_quote(h.run)};
+}
+
+std::optional<Finding> claim_denies_bytes(const Hearing& h) {
+  if (!h.measured || !h.run.raw.server || h.run.placement.shape != Shape::gpu) return std::nullopt;
+  const Testimony claim = server_claim_testimony(h.run);
+  if (claim.word != Word::partial && claim.word != Word::cpu) return std::nullopt;
+  return Finding{State::conflicting_evidence,
+                 fmt::format("The log says: {}. The server says: {}.",
+                             h.of(Witness::allocation).sentence, claim.sentence)};
 }
 
 std::optional<Finding> claim_alone(const Hearing& h) {

@@ -11,6 +11,9 @@ namespace picchio {
 /// The server says one thing of itself and a meter of this machine another.
 [[nodiscard]] std::optional<Finding> claim_contradicted(const Hearing& h);
 
+/// The bytes of its log are on GPUs, but the server itself tells of less.
+[[nodiscard]] std::optional<Finding> claim_denies_bytes(const Hearing& h);
+
 /// A server that admits to less than all is believed.
 [[nodiscard]] std::optional<Finding> claim_partial(const Hearing& h);
 

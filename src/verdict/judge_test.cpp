@@ -174,7 +174,8 @@ TEST(Judge, EveryRuleOfTheTableFires) {
   // Fired by recordings, in gpu_meter_test.cpp.
   fired.insert({"meter-contradicts", "meter-convicts", "gpu-vanished", "gpu-worked-after-all"});
   // Fired by servers, in servers_test.cpp.
-  fired.insert({"claim-contradicted", "claim-partial", "meter-acquits", "claim-alone"});
+  fired.insert({"claim-denies-bytes", "claim-contradicted", "claim-partial", "meter-acquits",
+                "claim-alone"});
   for (const JudgeRule& rule : judge_rules()) {
     EXPECT_TRUE(fired.contains(std::string(rule.name))) << "no case fires " << rule.name;
   }

@@ -8,6 +8,7 @@
 #include "verdict/gpu_use.h"
 #include "verdict/median.h"
 #include "verdict/roofline.h"
+#include "verdict/served_log.h"
 #include "verdict/server_claim.h"
 
 #include <fmt/format.h>
@@ -155,6 +156,10 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log, ReadExchange 
   pass.log = std::move(log);
   pass.answer = std::move(exchange.answer);
   pass.claim = exchange.claim;
+  if (run.server && !keep_own_load(pass.log, *run.server)) {
+    pass.remarks.emplace_back(
+        "the server's log holds another model's load: not read for placement");
+  }
   ask_local_workers(pass.log, raw);
   if (pass.answer) {
     pass.timings = timings_of(*pass.answer);

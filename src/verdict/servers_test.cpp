@@ -50,6 +50,8 @@ RawRun server_run(std::size_t passes, ServerKind kind = ServerKind::ollama) {
     pass.last_token = second(kDecodeEnd);
     pass.stdout_reads = 127;
     pass.process = process_facts({"libcuda.so.1"}, {"/dev/nvidia0"});
+    // One core waits.
+    pass.cpu = {{Micros(0), 0}, {second(kPass), kPass}};
   }
   return raw;
 }
@@ -117,28 +119,50 @@ TEST(Servers, RulesWithoutALog) {
     for (Pass& pass : run.passes) pass.cpu.decode_cores = cores;
     return run;
   };
+  Scene turns{.decode_busy = 50, .step_gib = 0, .own_gib = 5, .own_busy = 48};
+  MeasuredRun odd_pass = judged(recorded(server_run(2, llama), {unified}), std::nullopt);
+  odd_pass.passes[0].cpu.decode_cores = 4;
+  odd_pass.passes[1].cpu.decode_cores = 1;
+  RawRun asked = server_run(2, llama);
+  asked.server->command_line = {"llama-server", "-m", "x.gguf", "-nkvo"};
+  RawRun unread = server_run(2, llama);
+  for (RawPass& pass : unread.passes) pass.cpu.clear();
+  RawRun one_thread = server_run(2, llama);
+  one_thread.server->command_line = {"llama-server", "-t", "1"};
+  MeasuredRun later = judged(unmetered(server_run(2)), claims(9.1));
+  later.passes[1].claim = claims(5.5);
   Scene filled{.decode_busy = 60, .step_gib = 0, .own_gib = 9, .own_busy = 55};
 
   const std::vector<Case> cases = {
       {"claim and meter agree", "meter-acquits", State::healthy,
        judged(recorded(server_run(2), {Scene{}}), claims(9.1))},
-      {"no claim, but the weights are in the card's memory", "meter-acquits", State::healthy,
+      {"no claim, its own work all the time", "meter-acquits", State::healthy,
        judged(recorded(server_run(2, llama), {warm}), std::nullopt)},
-      {"no claim, no memory told, busy all the time", "meter-acquits", State::healthy,
+      {"no claim, no process told, busy all the time", "meter-acquits", State::healthy,
        judged(recorded(server_run(2, llama), {unified}), std::nullopt)},
-      {"the weights' size in memory, the CPU waits", "meter-acquits", State::healthy,
+      {"two cards that take turns", "meter-acquits", State::healthy,
+       judged(recorded(server_run(2, llama), {turns, turns}), std::nullopt)},
+      {"the weights' size in memory, busy for half of the time", "nothing-tells",
+       State::no_placement_evidence,
        with_cores(judged(recorded(server_run(2, llama), {filled}), std::nullopt), 1.0)},
-      {"a large cache beside half of the weights, and the CPU works", "nothing-tells",
-       State::no_placement_evidence,
-       with_cores(judged(recorded(server_run(2, llama), {filled}), std::nullopt), 4.0)},
-      {"the weights' size in memory, the CPU was not measured", "nothing-tells",
-       State::no_placement_evidence,
-       judged(recorded(server_run(2, llama), {filled}), std::nullopt)},
+      {"100% claimed, busy for half of the time", "claim-alone", State::no_placement_evidence,
+       with_cores(judged(recorded(server_run(2), {filled}), claims(9.1)), 1.0)},
       {"busy all the time, but so is the CPU", "nothing-tells", State::no_placement_evidence,
        with_cores(judged(recorded(server_run(2, llama), {unified}), std::nullopt), 5.0)},
+      {"busy all the time, but the CPU in one pass", "nothing-tells", State::no_placement_evidence,
+       odd_pass},
       {"100% claimed, a card at work for somebody, the CPU works", "claim-alone",
        State::no_placement_evidence,
        with_cores(judged(recorded(server_run(2), {unified}), claims(9.1)), 5.0)},
+      {"busy all the time, asked for the cache on the host", "nothing-tells",
+       State::no_placement_evidence, judged(recorded(asked, {unified}), std::nullopt)},
+      {"busy all the time, the CPU was not read", "nothing-tells", State::no_placement_evidence,
+       judged(recorded(unread, {unified}), std::nullopt)},
+      {"busy with somebody's work, one thread that may compute", "nothing-tells",
+       State::no_placement_evidence, judged(recorded(one_thread, {unified}), std::nullopt)},
+      {"busy with its own work, one thread", "meter-acquits", State::healthy,
+       judged(recorded(one_thread, {warm}), std::nullopt)},
+      {"60% claimed in a later pass", "claim-partial", State::partial_offload, later},
       {"busy for half of the time acquits nobody", "nothing-tells", State::no_placement_evidence,
        judged(recorded(server_run(2, llama), {drowsy}), std::nullopt)},
       {"half of the weights acquit nobody", "nothing-tells", State::no_placement_evidence,
@@ -197,6 +221,37 @@ TEST(Servers, ALogOfTheServersDecidesBeforeItsClaim) {
   EXPECT_EQ(judge(run).state, State::silent_cpu_fallback);
 }
 
+TEST(Servers, AnotherModelsLoadInTheLogIsNotOurs) {
+  EngineLog log = full_cuda();
+  log.loads.back().model_path = "/blobs/sha256-aa";
+  EngineLog both = log;
+  both.loads.push_back(log.loads.back());
+  both.loads.back().model_path = "/blobs/sha256-bb";
+  struct Row {
+    const char* file;
+    EngineLog log;
+    Shape shape;
+  };
+  for (const Row& row : std::vector<Row>{{"/store/sha256-aa", log, Shape::gpu},
+                                         {"/store/sha256-cc", log, Shape::unknown},
+                                         {"/store/sha256-aa", both, Shape::unknown},
+                                         {"", log, Shape::gpu},
+                                         {"", both, Shape::unknown}}) {
+    RawRun raw = unmetered(server_run(1, ServerKind::llama_server));
+    raw.server->model_file = row.file;
+    std::vector<ReadExchange> exchanges(1, ReadExchange{answer_of(), std::nullopt});
+    EXPECT_EQ(assemble(raw, {row.log}, exchanges).placement.shape, row.shape) << row.file;
+  }
+}
+
+TEST(Servers, AClaimOfLessDeniesBytesOnTheGpu) {
+  std::vector<ReadExchange> exchanges(1, ReadExchange{answer_of(), claims(4)});
+  const MeasuredRun run = assemble(unmetered(server_run(1)), {full_cuda()}, exchanges);
+  const Verdict verdict = judge(run);
+  EXPECT_EQ(verdict.rule, "claim-denies-bytes") << verdict.sentence;
+  EXPECT_EQ(verdict.state, State::conflicting_evidence);
+}
+
 TEST(Servers, WarmServersBringNoMemory) {
   // The model was there before the first look: that nothing came convicts nobody.
   Scene short_work{.decode_busy = 0,
@@ -229,6 +284,7 @@ TEST(ServerClaim, WordsByVersion) {
            {"0.9.6", {gib(9), gib(9), {}}, Word::gpu, "planned before the load"},
            {"0.33.0", {size, size, 4096}, std::nullopt, "could not read the runner's log"},
            {"0.0.0", {size, size, 4096}, std::nullopt, "could not read the runner's log"},
+           {"0.33.0", {size - 500, size - 500, 4096}, std::nullopt, "no more than the files"},
            {"0.20.0", {size, size, 4096}, Word::gpu, "100% of"},
            {"0.33.0", {0, 0, 4096}, std::nullopt, "0 of 0 bytes"},
            {"0.33.0", {gib(1), gib(2), 4096}, std::nullopt, "says nothing"}}) {

@@ -27,7 +27,6 @@ constexpr double kBusyShare = 0.8;
 // Over a whole pass. A CPU that computes keeps a core and more busy, on a crowded machine half of
 // one; passing tokens on takes some hundredths.
 constexpr double kComputingCores = 0.25;
-constexpr int kThreadsThatCount = 4;
 // Of fewer threads all have to be at work, and at least two: more than waiting and printing take.
 constexpr double kFewBusyShare = 0.9;
 constexpr int kFewestThreads = 2;
@@ -126,34 +125,6 @@ std::string passed_over(const Run& run) {
   if (idle == nullptr || !integrated_at_work) return {};
   return fmt::format("; an integrated GPU works while {} is idle",
                      device_text(idle->name, idle->description));
-}
-
-/// As the log says, else as the server's command line does.
-std::optional<int> threads_of(const Run& run) {
-  const Pass* pass = first_pass(run);
-  if (pass == nullptr) return std::nullopt;
-  if (pass->log.threads || !run.raw.server) return pass->log.threads;
-  const std::vector<std::string>& words = run.raw.server->command_line;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] != "-t" && words[i] != "--threads") continue;
-    const auto number = parse_int(words[i + 1]);
-    constexpr int kMostThreads = 4096;
-    if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
-  }
-  return std::nullopt;
-}
-
-/// CPU time over a whole pass, in cores; of the busiest one.
-std::optional<double> busy_cores(const Run& run) {
-  std::optional<double> most;
-  for (const RawPass& pass : run.raw.passes) {
-    if (pass.cpu.size() < 2) continue;
-    const double took = seconds(pass.cpu.back().at - pass.cpu.front().at);
-    if (took <= 0) continue;
-    const double cores = (pass.cpu.back().cpu_seconds - pass.cpu.front().cpu_seconds) / took;
-    if (!most || cores > *most) most = cores;
-  }
-  return most;
 }
 
 std::string ratio_text(const Run& run) {
@@ -354,8 +325,34 @@ Testimony schedule_testimony(const Run& run) {
   return out;
 }
 
+std::optional<double> pass_cores(const Run& run) {
+  std::optional<double> most;
+  for (const RawPass& pass : run.raw.passes) {
+    if (pass.cpu.size() < 2) continue;
+    const double took = seconds(pass.cpu.back().at - pass.cpu.front().at);
+    if (took <= 0) continue;
+    const double cores = (pass.cpu.back().cpu_seconds - pass.cpu.front().cpu_seconds) / took;
+    if (!most || cores > *most) most = cores;
+  }
+  return most;
+}
+
+std::optional<int> threads_of(const Run& run) {
+  const Pass* pass = first_pass(run);
+  if (pass == nullptr) return std::nullopt;
+  if (pass->log.threads || !run.raw.server) return pass->log.threads;
+  const std::vector<std::string>& words = run.raw.server->command_line;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] != "-t" && words[i] != "--threads") continue;
+    const auto number = parse_int(words[i + 1]);
+    constexpr int kMostThreads = 4096;
+    if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
+  }
+  return std::nullopt;
+}
+
 bool computed_elsewhere(const Run& run) {
-  const auto cores = busy_cores(run);
+  const auto cores = pass_cores(run);
   return run.raw.server && cores && *cores < kComputingCores;
 }
 
@@ -371,7 +368,7 @@ Testimony process_testimony(const Run& run) {
   // With a GPU in reach so little is what a wait for it can take.
   if (computed_elsewhere(run)) {
     out.sentence = fmt::format("its processes kept {:.2f} cores busy: no CPU computes so little",
-                               busy_cores(run).value_or(0));
+                               pass_cores(run).value_or(0));
     if (drivers_in_reach(facts.libraries, facts.device_nodes).none()) return out;
   }
   const auto [drivers, software, nodes] = drivers_in_reach(facts.libraries, facts.device_nodes);

@@ -83,7 +83,6 @@ bool are_ours(const Rises& rises, const CounterNames& names, const ServerAnswer&
   const auto prompt = rises.of(names.prompt_tokens);
   const auto made = rises.of(names.generated_tokens);
   if (!prompt || !made || !answer.generated_tokens) return false;
-  if (answer.generated_counted_by_us) return true;
   return std::llround(*made) == *answer.generated_tokens &&
          (!answer.prompt_tokens || std::llround(*prompt) <= *answer.prompt_tokens);
 }
@@ -100,8 +99,11 @@ void take_prometheus(const RawExchange& exchange, ServerAnswer& answer) {
   for (const CounterNames& names : kNames) {
     const auto made = rises.of(names.generated_tokens);
     if (!made || *made <= 0) continue;
-    if (!answer.generated_tokens) answer.generated_tokens = whole(made);
-    if (!are_ours(rises, names, answer)) {
+    // Without a count of our own the pieces are one: a draft's several tokens a piece are not seen.
+    const bool ours = answer.generated_tokens ? are_ours(rises, names, answer)
+                                              : std::llround(*made) == answer.pieces;
+    if (ours && !answer.generated_tokens) answer.generated_tokens = whole(made);
+    if (!ours) {
       answer.notes.push_back(fmt::format(
           "the server's counters rose by {:.0f} tokens, so somebody else was served meanwhile",
           *made));

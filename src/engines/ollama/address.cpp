@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "os/file.h"
+#include "os/remote_name.h"
 
 #include <fmt/format.h>
 
@@ -80,7 +81,7 @@ Result<std::string> base_url(std::string_view ollama_host) {
   if (scheme.start.empty() && host == "ollama.com") scheme = kSchemes[1];
   if (!is_host(host) || text.contains("://") || path.find_first_of(" ?#") != path.npos) {
     return fail(ErrorKind::malformed, "OLLAMA_HOST '{}' is no address",
-                fit(plain(ollama_host), 80));
+                fit(plain(os::without_secrets(ollama_host)), 80));
   }
   int port = scheme.port;
   if (given.port) {

@@ -22,6 +22,7 @@ class OllamaServer final : public Server {
   [[nodiscard]] Result<std::string> only_model(const std::string& server) const;
 
   std::string name_;
+  std::string digest_;  // of its manifest; empty: not told
 };
 
 class LlamaServer final : public Server {

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "engines/answers/json_document.h"
 #include "engines/ollama/show.h"
+#include "engines/ollama/tag.h"
 #include "engines/servers/apis.h"
 #include "os/clock.h"
 
@@ -43,17 +44,29 @@ std::optional<std::int64_t> context_of(const ollama::ShownModel& shown) {
   return std::nullopt;
 }
 
-/// The row of `name` in a list of models, "" tag and ":latest" being the same.
-const Json* row_of(const Json& root, const std::string& name) {
+/// A name as ollama compares it: "TINY" and "registry.ollama.ai/library/tiny" are "tiny:latest".
+std::string normal(const std::string& name) {
+  const auto tag = ollama::parse_tag(name);
+  return lower(tag ? ollama::to_string(*tag) : name);
+}
+
+/// Its manifest's digest tells a model under every name that it was given.
+bool is_row_of(const Json& row, const std::string& name, const std::string& digest) {
+  if (!digest.empty() && answers::text_in(row, "digest") == digest) return true;
+  for (const char* key : {"name", "model"}) {
+    const std::string told = answers::text_in(row, key);
+    if (!told.empty() && normal(told) == normal(name)) return true;
+  }
+  return false;
+}
+
+/// The model's row in a list of models; null: it is not there.
+const Json* row_of(const Json& root, const std::string& name, const std::string& digest) {
   const Json* models = answers::member(root, "models");
   if (models == nullptr || !models->is_array()) return nullptr;
-  for (const Json& row : *models) {
-    for (const char* key : {"name", "model"}) {
-      const std::string told = answers::text_in(row, key);
-      if (told == name || told == name + ":latest") return &row;
-    }
-  }
-  return nullptr;
+  const auto found =
+      std::ranges::find_if(*models, [&](const Json& row) { return is_row_of(row, name, digest); });
+  return found == models->end() ? nullptr : &*found;
 }
 
 /// How the rows of a store are spelled that differ from `name` little.
@@ -74,13 +87,14 @@ std::string close_names(const Json& root, const std::string& name) {
   return out;
 }
 
-std::vector<std::string> others_loaded(const Json& root, const std::string& name) {
+std::vector<std::string> others_loaded(const Json& root, const std::string& name,
+                                       const std::string& digest) {
   std::vector<std::string> out;
   const Json* models = answers::member(root, "models");
   if (models == nullptr || !models->is_array()) return out;
   for (const Json& row : *models) {
     const std::string told = answers::text_in(row, "name");
-    if (told.empty() || told == name || told == name + ":latest") continue;
+    if (told.empty() || is_row_of(row, name, digest)) continue;
     out.push_back(fit(plain(told), 60));
   }
   return out;
@@ -156,8 +170,10 @@ Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const W
   }
   const Result<std::string> tags = asker().get_body("/api/tags");
   if (const auto root = tags ? answers::parse_document(*tags) : std::nullopt) {
-    if (const Json* row = row_of(*root, asked))
+    if (const Json* row = row_of(*root, asked, "")) {
       model.weight_bytes = answers::count_in(*row, "size");
+      digest_ = answers::text_in(*row, "digest");
+    }
   }
   return model;
 }
@@ -172,10 +188,10 @@ Result<bool> OllamaServer::unload(const Wait& wait) {
   };
   Result<Json> loaded = look();
   if (!loaded) return std::unexpected(loaded.error());
-  for (const std::string& other : others_loaded(*loaded, name_)) {
+  for (const std::string& other : others_loaded(*loaded, name_, digest_)) {
     wait.note(fmt::format("{} is loaded as well and may take memory from this one", other));
   }
-  if (row_of(*loaded, name_) == nullptr) return true;
+  if (row_of(*loaded, name_, digest_) == nullptr) return true;
   const Result<std::string> done = asker().post_body(
       "/api/generate", answers::written(Json{{"model", name_}, {"keep_alive", 0}}));
   if (!done) return std::unexpected(done.error());
@@ -185,7 +201,7 @@ Result<bool> OllamaServer::unload(const Wait& wait) {
     if (!pause(wait, kPollEvery)) return std::unexpected(interrupted());
     loaded = look();
     if (!loaded) return std::unexpected(loaded.error());
-    if (row_of(*loaded, name_) == nullptr) return true;
+    if (row_of(*loaded, name_, digest_) == nullptr) return true;
   }
   wait.note(fmt::format("ollama still has it loaded after {:.0f} s; no pass is cold",
                         seconds(kUnloadLimit)));
@@ -205,7 +221,7 @@ Call OllamaServer::call(const Order& order) const {
 std::string OllamaServer::claim() const {
   const Result<std::string> text = asker().get_body("/api/ps");
   const auto root = text ? answers::parse_document(*text) : std::nullopt;
-  const Json* row = root ? row_of(*root, name_) : nullptr;
+  const Json* row = root ? row_of(*root, name_, digest_) : nullptr;
   return row == nullptr ? "" : answers::written(*row);
 }
 

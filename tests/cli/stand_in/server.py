@@ -76,7 +76,7 @@ class World:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        blob = self.options.blob or "/models/blobs/sha256-" + "e8" * 32
+        blob = self.options.blob
         command = [sys.executable, os.path.abspath(__file__), "--model", blob, "--port", str(port), "--host",
                    *"127.0.0.1 --no-webui --offline -c 4096 -np 1 --log-verbosity 4 --no-log-prefix".split(),
                    *"--no-log-timestamps --flash-attn auto -b 512 -ub 512 --context-shift --keep 4".split()]
@@ -325,6 +325,8 @@ def map_library(name):
 
 
 def start(options):
+    # One file in what is shown, in the log and in the runner's arguments, whoever they were recorded of.
+    options.blob = options.blob or "/models/blobs/sha256-" + "e8" * 32
     world = World(options, options.log is not None)
     world.mapped = [] if options.runner else [map_library(name) for name in options.maps]
     if options.log:
