@@ -85,7 +85,7 @@ void remark_answer(Pass& pass, const RawPass& raw) {
         fmt::format("no device reads {:.0f} tok/s: the prompt came from a cache", prefill);
     pass.remarks.push_back(pass.lanes.prefill_abstain);
   }
-  if (answer.generated_tokens.value_or(answer.pieces) == 0) {
+  if (answer.generated_tokens.value_or(0) == 0 && answer.pieces == 0) {
     pass.lanes.decode_abstain = pass.lanes.wallclock_abstain = "no token was generated";
     pass.remarks.push_back(pass.lanes.decode_abstain);
   }

@@ -1,5 +1,6 @@
 """ollama as it talks, held against recorded/ollama-*."""
 import datetime
+import hashlib
 import json
 import re
 import time
@@ -23,6 +24,12 @@ def recorded(path):
 
 def now():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
+
+
+
+def digest_of(name):
+    """Of a manifest: names with another text are other models here."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 class Ollama:
@@ -85,7 +92,7 @@ class Ollama:
 
     def row(self, name):
         details = dict(self.show["details"], context_length=8192, embedding_length=256)
-        row = {"name": name, "model": name, "modified_at": now(), "size": 4376376, "digest": "e8" * 32,
+        row = {"name": name, "model": name, "modified_at": now(), "size": 4376376, "digest": digest_of(name),
                "details": details, "capabilities": self.capabilities()}
         if "cloud-model" in self.world.options.fault:
             row |= {"remote_model": "tiny", "remote_host": "https://ollama.com:443", "size": 384}
@@ -130,7 +137,7 @@ class Ollama:
             details = {k: self.show["details"][k] for k in
                        ("parent_model", "format", "family", "families", "parameter_size", "quantization_level")}
             expires = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=300)
-            models.append({"name": name, "model": name, "size": size, "digest": "e8" * 32, "details": details,
+            models.append({"name": name, "model": name, "size": size, "digest": digest_of(name), "details": details,
                            "expires_at": expires.isoformat().replace("+00:00", "000Z"), "size_vram": vram,
                            "context_length": window})
         exchange.json(200, {"models": models})
