@@ -65,8 +65,8 @@ std::string server_gpu_line(const Run& run, const Verdict& verdict) {
     return fmt::format("gpu      NO EVIDENCE (ollama ps claims {} in GPU memory)",
                        percent_text(share));
   }
-  const bool refuted = verdict.state == State::silent_cpu_fallback ||
-                       verdict.state == State::cpu_only_machine;
+  const bool refuted =
+      verdict.state == State::silent_cpu_fallback || verdict.state == State::cpu_only_machine;
   if (refuted && share > 0) {
     return fmt::format("gpu      NOT ENGAGED: ollama ps claims {} in GPU memory, wrongly",
                        percent_text(share));
