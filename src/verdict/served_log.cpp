@@ -20,8 +20,9 @@ bool keep_own_load(EngineLog& log, const ServerFacts& server) {
     const bool of_the_model = load.role == LoadRole::main || load.role == LoadRole::probe;
     if (!of_the_model || load.model_path.empty()) return false;
     const std::string_view name = base_name(load.model_path);
-    // One that loads on request may have loaded another's first.
-    if (first.empty() && server.loads_on_request) return true;
+    // A router whose model's file is not known may have loaded another's.
+    const bool router = server.kind == ServerKind::llama_server && server.loads_on_request;
+    if (first.empty() && router) return true;
     if (first.empty()) first = name;
     return name != first;
   });
