@@ -112,23 +112,34 @@ std::string footer_gpu(const Run& run) {
   return gpu == nullptr ? "" : without_vendor(gpu->name);
 }
 
+// As the log says, else the header, else the server.
+std::optional<double> parameters_of(const Run& run, const Load* load) {
+  if (load != nullptr && load->parameters) return load->parameters;
+  if (run.raw.model) return static_cast<double>(run.raw.model->parameters);
+  if (run.raw.server) return run.raw.server->parameters;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> weight_bytes_of(const Run& run, const Load* load) {
+  if (load != nullptr && load->weight_bytes) return load->weight_bytes;
+  if (run.raw.model) return run.raw.model->tensor_bytes;
+  if (run.raw.server) return run.raw.server->weight_bytes;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string model_line(const Run& run) {
   const EngineLog* log = first_log(run);
   const Load* load = log == nullptr ? nullptr : main_load(*log);
   std::vector<std::string> parts = {fit(model_label(run), 80)};
-  std::optional<double> parameters = load == nullptr ? std::nullopt : load->parameters;
-  std::optional<std::int64_t> size = load == nullptr ? std::nullopt : load->weight_bytes;
-  if (!parameters && run.raw.model) parameters = static_cast<double>(run.raw.model->parameters);
-  if (!size && run.raw.model) size = run.raw.model->tensor_bytes;
-  if (const auto& server = run.raw.server) {
-    if (!parameters) parameters = server->parameters;
-    if (!size) size = server->weight_bytes;
+  if (const auto parameters = parameters_of(run, load)) {
+    parts.push_back(parameters_label(*parameters));
   }
-  if (parameters) parts.push_back(parameters_label(*parameters));
   if (run.raw.server) parts.push_back(fit(plain(run.raw.server->quant), 20));
-  if (size && *size > 0) parts.push_back(format_bytes(*size));
+  if (const auto size = weight_bytes_of(run, load); size.value_or(0) > 0) {
+    parts.push_back(format_bytes(*size));
+  }
   parts.push_back(fit(engine_label(run), 40));
   std::erase(parts, "");
   return fit(fmt::format("model    {}", fmt::join(parts, ", ")), kWideColumns);
