@@ -97,12 +97,11 @@ std::optional<Finding> meter_acquits(const Hearing& h) {
   // have worked nearly all the time, and nobody may have asked for less.
   const std::optional<double> cores = most_cores(h.run) ? most_cores(h.run) : pass_cores(h.run);
   if ((cores && *cores > kWaitingCores) || asked_for_host(h.run)) return std::nullopt;
-  // Of a server here the CPU was there to be read; of a run that others kept it was not.
-  const bool here = h.run.raw.server->local;
+  // A card that works for nobody by name may work for anybody: beside a server here whose one core
+  // computes, it would acquit. Of a run that others kept neither was recorded.
   const bool own = std::ranges::any_of(
       h.run.gpu_use, [](const GpuUse& use) { return use.decode.tree_share.value_or(0) > 0; });
-  const int threads = threads_of(h.run).value_or(kThreadsThatCount);
-  if (here && (!cores || (!own && threads < kThreadsThatCount))) return std::nullopt;
+  if (h.run.raw.server->local && (!cores || !own)) return std::nullopt;
   const std::optional<double> busy = decode_busy(h.run);
   const bool claimed = h.says(Witness::claim, Word::gpu);
   if (!busy || *busy < (claimed ? kMostOfTheTime : kNearlyAllTheTime)) return std::nullopt;
@@ -124,7 +123,7 @@ std::optional<Finding> claim_denies_bytes(const Hearing& h) {
 std::optional<Finding> claim_alone(const Hearing& h) {
   if (!nothing_tells_bytes(h) || !h.of(Witness::claim).word) return std::nullopt;
   return Finding{State::no_placement_evidence,
-                 fmt::format("That is the server's own word alone: {}. Nothing else could testify.",
+                 fmt::format("That is the server's own word alone: {}. Nobody else could confirm it.",
                              h.of(Witness::claim).sentence)};
 }
 

@@ -120,11 +120,14 @@ TEST(Servers, RulesWithoutALog) {
     return run;
   };
   Scene turns{.decode_busy = 50, .step_gib = 0, .own_gib = 5, .own_busy = 48};
-  MeasuredRun odd_pass = judged(recorded(server_run(2, llama), {unified}), std::nullopt);
+  MeasuredRun odd_pass = judged(recorded(server_run(2, llama), {warm}), std::nullopt);
   odd_pass.passes[0].cpu.decode_cores = 4;
   odd_pass.passes[1].cpu.decode_cores = 1;
   RawRun asked = server_run(2, llama);
   asked.server->command_line = {"llama-server", "-m", "x.gguf", "-nkvo"};
+  RawRun kept_by_others = server_run(2, llama);
+  kept_by_others.server->local = false;
+  for (RawPass& pass : kept_by_others.passes) pass.cpu.clear();
   RawRun unread = server_run(2, llama);
   for (RawPass& pass : unread.passes) pass.cpu.clear();
   RawRun one_thread = server_run(2, llama);
@@ -138,8 +141,13 @@ TEST(Servers, RulesWithoutALog) {
        judged(recorded(server_run(2), {Scene{}}), claims(9.1))},
       {"no claim, its own work all the time", "meter-acquits", State::healthy,
        judged(recorded(server_run(2, llama), {warm}), std::nullopt)},
-      {"no claim, no process told, busy all the time", "meter-acquits", State::healthy,
+      {"no process told, busy all the time: with whose work?", "nothing-tells",
+       State::no_placement_evidence,
        judged(recorded(server_run(2, llama), {unified}), std::nullopt)},
+      {"100% claimed, no process told, busy all the time", "claim-alone",
+       State::no_placement_evidence, judged(recorded(server_run(2), {unified}), claims(9.1))},
+      {"a run that others kept, busy all the time", "meter-acquits", State::healthy,
+       judged(recorded(kept_by_others, {unified}), std::nullopt)},
       {"two cards that take turns", "meter-acquits", State::healthy,
        judged(recorded(server_run(2, llama), {turns, turns}), std::nullopt)},
       {"the weights' size in memory, busy for half of the time", "nothing-tells",
@@ -148,16 +156,16 @@ TEST(Servers, RulesWithoutALog) {
       {"100% claimed, busy for half of the time", "claim-alone", State::no_placement_evidence,
        with_cores(judged(recorded(server_run(2), {filled}), claims(9.1)), 1.0)},
       {"busy all the time, but so is the CPU", "nothing-tells", State::no_placement_evidence,
-       with_cores(judged(recorded(server_run(2, llama), {unified}), std::nullopt), 5.0)},
+       with_cores(judged(recorded(server_run(2, llama), {warm}), std::nullopt), 5.0)},
       {"busy all the time, but the CPU in one pass", "nothing-tells", State::no_placement_evidence,
        odd_pass},
       {"100% claimed, a card at work for somebody, the CPU works", "claim-alone",
        State::no_placement_evidence,
        with_cores(judged(recorded(server_run(2), {unified}), claims(9.1)), 5.0)},
       {"busy all the time, asked for the cache on the host", "nothing-tells",
-       State::no_placement_evidence, judged(recorded(asked, {unified}), std::nullopt)},
+       State::no_placement_evidence, judged(recorded(asked, {warm}), std::nullopt)},
       {"busy all the time, the CPU was not read", "nothing-tells", State::no_placement_evidence,
-       judged(recorded(unread, {unified}), std::nullopt)},
+       judged(recorded(unread, {warm}), std::nullopt)},
       {"busy with somebody's work, one thread that may compute", "nothing-tells",
        State::no_placement_evidence, judged(recorded(one_thread, {unified}), std::nullopt)},
       {"busy with its own work, one thread", "meter-acquits", State::healthy,
@@ -227,14 +235,28 @@ TEST(Servers, AnotherModelsLoadInTheLogIsNotOurs) {
   EngineLog both = log;
   both.loads.push_back(log.loads.back());
   both.loads.back().model_path = "/blobs/sha256-bb";
+  EngineLog nameless = full_cuda();
+  EngineLog twice = log;
+  twice.loads.push_back(log.loads.back());
+  // The one on the card last: the one on the host would be taken for it.
+  EngineLog two_places = cpu_with_card();
+  two_places.loads.back().model_path = "/blobs/sha256-aa";
+  two_places.devices = log.devices;
+  two_places.loads.push_back(log.loads.back());
   struct Row {
     const char* file;
     EngineLog log;
     Shape shape;
   };
-  for (const Row& row : std::vector<Row>{{"/store/sha256-aa", log, Shape::gpu},
-                                         {"/store/sha256-cc", log, Shape::unknown},
-                                         {"/store/sha256-aa", both, Shape::unknown},
+  for (const Row& row : std::vector<Row>{{"/blobs/sha256-aa", log, Shape::gpu},
+                                         {"/blobs/sha256-cc", log, Shape::unknown},
+                                         {"/elsewhere/sha256-aa", log, Shape::unknown},
+                                         {"sha256-aa", log, Shape::gpu},
+                                         {"/blobs/sha256-aa", nameless, Shape::unknown},
+                                         {"/blobs/sha256-aa", twice, Shape::gpu},
+                                         {"/blobs/sha256-aa", two_places, Shape::unknown},
+                                         {"", two_places, Shape::unknown},
+                                         {"/blobs/sha256-aa", both, Shape::unknown},
                                          {"", log, Shape::gpu},
                                          {"", both, Shape::unknown}}) {
     RawRun raw = unmetered(server_run(1, ServerKind::llama_server));

@@ -24,6 +24,7 @@ constexpr double kLowRatio = 5;
 constexpr std::int64_t kPromptThatCounts = 64;
 // All threads at work; the scheduler takes its share.
 constexpr double kBusyShare = 0.8;
+constexpr int kThreadsThatCount = 4;
 // Over a whole pass. A CPU that computes keeps a core and more busy, on a crowded machine half of
 // one; passing tokens on takes some hundredths.
 constexpr double kComputingCores = 0.25;
@@ -125,6 +126,21 @@ std::string passed_over(const Run& run) {
   if (idle == nullptr || !integrated_at_work) return {};
   return fmt::format("; an integrated GPU works while {} is idle",
                      device_text(idle->name, idle->description));
+}
+
+/// As the log says, else as the server's command line does.
+std::optional<int> threads_of(const Run& run) {
+  const Pass* pass = first_pass(run);
+  if (pass == nullptr) return std::nullopt;
+  if (pass->log.threads || !run.raw.server) return pass->log.threads;
+  const std::vector<std::string>& words = run.raw.server->command_line;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] != "-t" && words[i] != "--threads") continue;
+    const auto number = parse_int(words[i + 1]);
+    constexpr int kMostThreads = 4096;
+    if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
+  }
+  return std::nullopt;
 }
 
 std::string ratio_text(const Run& run) {
@@ -335,20 +351,6 @@ std::optional<double> pass_cores(const Run& run) {
     if (!most || cores > *most) most = cores;
   }
   return most;
-}
-
-std::optional<int> threads_of(const Run& run) {
-  const Pass* pass = first_pass(run);
-  if (pass == nullptr) return std::nullopt;
-  if (pass->log.threads || !run.raw.server) return pass->log.threads;
-  const std::vector<std::string>& words = run.raw.server->command_line;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] != "-t" && words[i] != "--threads") continue;
-    const auto number = parse_int(words[i + 1]);
-    constexpr int kMostThreads = 4096;
-    if (number && *number > 0 && *number <= kMostThreads) return static_cast<int>(*number);
-  }
-  return std::nullopt;
 }
 
 bool computed_elsewhere(const Run& run) {

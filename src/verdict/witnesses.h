@@ -40,15 +40,9 @@ struct WitnessRow {
 /// CPU time over a whole pass, in cores; of the busiest one. Absent: not measured.
 [[nodiscard]] std::optional<double> pass_cores(const Run& run);
 
-/// The engine's threads, as its log says, else as the server's command line does.
-[[nodiscard]] std::optional<int> threads_of(const Run& run);
-
 /// A server's processes took so little CPU time in every pass that no CPU of theirs computed: a GPU
 /// did, or another process behind them. False where it was not measured.
 [[nodiscard]] bool computed_elsewhere(const Run& run);
-
-/// Of fewer threads work and waiting look alike.
-inline constexpr int kThreadsThatCount = 4;
 
 /// One core waits for the GPU, half a core samples and prints: more than that computes.
 inline constexpr double kWaitingCores = 1.5;
