@@ -7,7 +7,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import subprocess
@@ -16,27 +15,7 @@ import tempfile
 import termios
 import time
 
-DRAWN = b"\x1b[J"  # ends every picture
-
-
-def read_until(fd, wanted, seconds):
-    have, end = b"", time.monotonic() + seconds
-    while wanted not in have and time.monotonic() < end:
-        if select.select([fd], [], [], 0.05)[0]:
-            try:
-                have += os.read(fd, 65536)
-            except OSError:
-                break
-    return have
-
-
-def settings(fd):
-    mode = termios.tcgetattr(fd)
-    return mode[0], mode[1], mode[3] & ~getattr(termios, "PENDIN", 0)
-
-
-def text(seen):
-    return re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", seen).decode(errors="replace").replace("\r", "")
+from pseudo_terminal import DRAWN, read_until, settings, text
 
 
 def type_keys(process, master, keys):
@@ -46,7 +25,7 @@ def type_keys(process, master, keys):
     seen = b""
     for part in re.split("([|,])", "\x03" if keys == "^C" else keys):
         if part == "|":
-            seen += read_until(master, DRAWN, 2) + read_until(master, DRAWN, 2)
+            seen += read_until(master, b"", DRAWN, 2) + read_until(master, b"", DRAWN, 2)
         elif part == ",":
             time.sleep(0.02)
         else:
@@ -70,7 +49,7 @@ def main():
     with tempfile.TemporaryFile() as stdout:
         process = subprocess.Popen(command, stdin=slave, stdout=stdout, stderr=slave, preexec_fn=take_terminal,
                                    env=dict(os.environ, TERM="xterm-256color"))
-        first = read_until(master, DRAWN, 10)
+        first = read_until(master, b"", DRAWN, 10)
         if DRAWN in first:
             print("menu:")
             print(text(first))
@@ -84,11 +63,11 @@ def main():
             rest = first
         end = time.monotonic() + 30
         while process.poll() is None and time.monotonic() < end:
-            rest += read_until(master, b"\0", 0.1)
+            rest += read_until(master, b"", b"\0", 0.1)
         if process.poll() is None:
             process.kill()
             print("did NOT end")
-        rest += read_until(master, b"\0", 0.1)
+        rest += read_until(master, b"", b"\0", 0.1)
         print("exit", process.wait())
         print("terminal as before" if settings(master) == before else "terminal CHANGED")
         print("on the terminal:")

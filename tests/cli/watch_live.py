@@ -7,28 +7,13 @@ import fcntl
 import os
 import pty
 import re
-import select
 import signal
 import struct
 import sys
 import termios
 import time
 
-
-def read_until(fd, have, wanted, seconds):
-    end = time.monotonic() + seconds
-    while wanted not in have and time.monotonic() < end:
-        if select.select([fd], [], [], 0.1)[0]:
-            try:
-                have += os.read(fd, 65536)
-            except OSError:
-                break
-    return have
-
-
-def settings(fd):
-    mode = termios.tcgetattr(fd)
-    return mode[0], mode[1], mode[3] & ~getattr(termios, "PENDIN", 0)
+from pseudo_terminal import DRAWN, read_until, settings, text
 
 
 def main():
@@ -40,11 +25,11 @@ def main():
         os.environ["TERM"] = "xterm-256color"
         os.execvp(command[0], command)
     before = settings(fd)
-    seen = read_until(fd, b"", b"\x1b[J", 10)
+    seen = read_until(fd, b"", DRAWN, 10)
     first = len(seen)
-    seen = read_until(fd, seen, b"\x1b[J", 0) + read_until(fd, b"", b"\x1b[J", 10)
+    seen = read_until(fd, seen, DRAWN, 0) + read_until(fd, b"", DRAWN, 10)
     print("drawn again in place" if re.search(rb"\r\x1b\[\d+A", seen[first - 5:]) else "NOT drawn again")
-    frame = re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", seen[:first]).decode()
+    frame = text(seen[:first])
     print("frame:", frame.strip().splitlines()[0])
     widest = max(len(line) for line in frame.splitlines())
     print("narrow enough" if widest < columns else f"TOO WIDE: {widest}")
@@ -69,8 +54,7 @@ def main():
         print("terminal as before" if settings(fd) == before else "terminal CHANGED")
     except termios.error as error:
         print("terminal cannot be asked:", error)
-    text = re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", rest).decode(errors="replace").replace("\r", "")
-    print(text)
+    print(text(rest))
     return 0
 
 
