@@ -135,6 +135,11 @@ struct Pass {
   std::optional<ServerClaim> claim;
 };
 
+/// Of the passes' claims the one with the least in GPU memory, since the quoted rates may be of
+/// that pass; null: none of them was claimed about.
+struct Run;
+[[nodiscard]] const ServerClaim* least_claim(const Run& run);
+
 /// Median and range over the warm passes of one lane.
 struct LaneSummary {
   std::optional<double> median;

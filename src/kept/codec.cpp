@@ -95,7 +95,8 @@ std::string pass_to_json(const RawRun& run, const RawPass& pass) {
   Json out;
   out["schema"] = kPassSchema;
   out["wall_s"] = seconds(pass.wall);
-  out["engine"] = engine_name(run.engine);
+  out["engine"] = run.server ? fmt::format("{} {}", name_of(run.server->kind), run.server->version)
+                             : engine_name(run.engine);
   out["model_name"] = model_name(run);
   out["prompt_nonce"] = pass.prompt_prefix;
   out["extra_args"] = run.user_args;

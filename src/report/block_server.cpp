@@ -13,12 +13,6 @@
 namespace picchio::report {
 namespace {
 
-const Pass* claiming_pass(const Run& run) {
-  const auto found = std::ranges::find_if(
-      run.passes, [](const Pass& pass) { return pass.claim && pass.claim->gpu_share(); });
-  return found == run.passes.end() ? nullptr : &*found;
-}
-
 std::string percent_text(double share) {
   const double percent = 100 * share;
   if (share > 0 && share < 1) return fmt::format("{:.0f}%", std::clamp(percent, 1.0, 99.0));
@@ -58,9 +52,11 @@ std::string first_token_text(const Run& run) {
 }  // namespace
 
 std::string server_gpu_line(const Run& run, const Verdict& verdict) {
-  const Pass* pass = claiming_pass(run);
-  if (pass == nullptr) return "gpu      NO EVIDENCE (the server api exposes no placement)";
-  const double share = std::clamp(pass->claim->gpu_share().value_or(0), 0.0, 1.0);
+  const ServerClaim* claim = least_claim(run);
+  if (claim == nullptr || !claim->gpu_share()) {
+    return "gpu      NO EVIDENCE (the server api exposes no placement)";
+  }
+  const double share = std::clamp(*claim->gpu_share(), 0.0, 1.0);
   if (verdict.state == State::conflicting_evidence) {
     return fmt::format("gpu      NO EVIDENCE (ollama ps claims {} in GPU memory)",
                        percent_text(share));

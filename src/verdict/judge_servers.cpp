@@ -122,9 +122,10 @@ std::optional<Finding> claim_denies_bytes(const Hearing& h) {
 
 std::optional<Finding> claim_alone(const Hearing& h) {
   if (!nothing_tells_bytes(h) || !h.of(Witness::claim).word) return std::nullopt;
-  return Finding{State::no_placement_evidence,
-                 fmt::format("That is the server's own word alone: {}. Nobody else could confirm it.",
-                             h.of(Witness::claim).sentence)};
+  return Finding{
+      State::no_placement_evidence,
+      fmt::format("That is the server's own word alone: {}. Nobody else could confirm it.",
+                  h.of(Witness::claim).sentence)};
 }
 
 }  // namespace picchio

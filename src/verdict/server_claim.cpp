@@ -16,18 +16,6 @@ constexpr ServerVersion kAddsLines{0, 30, 0};
 // Until then mapped weights were counted twice on a partial offload.
 constexpr ServerVersion kCountsOnce{0, 30, 11};
 
-/// The pass with the least of the model in GPU memory: the quoted rates may be of that one.
-const Pass* claiming_pass(const Run& run) {
-  const Pass* found = nullptr;
-  for (const Pass& pass : run.passes) {
-    if (!pass.claim) continue;
-    const bool less = found == nullptr ||
-                      pass.claim->gpu_share().value_or(2) < found->claim->gpu_share().value_or(2);
-    if (less) found = &pass;
-  }
-  return found;
-}
-
 std::string share_text(double share) {
   const double percent = 100 * share;
   // Neither end is reached by rounding.
@@ -55,14 +43,14 @@ std::optional<ServerVersion> parse_version(std::string_view text) {
 std::optional<std::int64_t> served_bytes(const Run& run) {
   if (run.raw.model) return run.raw.model->tensor_bytes;
   if (run.raw.server && run.raw.server->weight_bytes) return run.raw.server->weight_bytes;
-  const Pass* pass = claiming_pass(run);
-  if (pass != nullptr && pass->claim->bytes > 0) return pass->claim->bytes;
+  const ServerClaim* claim = least_claim(run);
+  if (claim != nullptr && claim->bytes > 0) return claim->bytes;
   return std::nullopt;
 }
 
 std::optional<std::int64_t> served_context(const Run& run) {
-  const Pass* pass = claiming_pass(run);
-  if (pass != nullptr && pass->claim->context) return pass->claim->context;
+  const ServerClaim* claim = least_claim(run);
+  if (claim != nullptr && claim->context) return claim->context;
   if (run.raw.server && run.raw.server->context) return run.raw.server->context;
   return run.context;
 }
@@ -74,12 +62,12 @@ Testimony server_claim_testimony(const Run& run) {
     out.sentence = fmt::format("{} does not tell where its model lies", name_of(server.kind));
     return out;
   }
-  const Pass* pass = claiming_pass(run);
-  if (pass == nullptr) {
+  const ServerClaim* least = least_claim(run);
+  if (least == nullptr) {
     out.sentence = "ollama did not list the model as loaded";
     return out;
   }
-  const ServerClaim& claim = *pass->claim;
+  const ServerClaim& claim = *least;
   const std::optional<double> share = claim.gpu_share();
   if (!share || *share > 1) {
     out.sentence = fmt::format("ollama tells {} of {} bytes, which says nothing", claim.gpu_bytes,
