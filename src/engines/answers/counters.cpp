@@ -1,11 +1,11 @@
 // Counters that a server keeps over all requests, read before and after ours.
 #include "base/text.h"
+#include "engines/answers/prometheus.h"
 #include "engines/answers/shapes.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -13,31 +13,6 @@ namespace picchio::answers {
 namespace {
 
 constexpr double kMsPerSecond = 1000;
-
-using Counters = std::map<std::string, double, std::less<>>;
-
-/// Sums of every series of a name, its labels left out: a server with one model has one of each.
-Counters read_prometheus(std::string_view text) {
-  Counters out;
-  for (std::string_view line : split_lines(text)) {
-    if (line.empty() || line.front() == '#') continue;
-    const std::size_t end = line.find_first_of("{ ");
-    if (end == std::string_view::npos) continue;
-    const std::string_view name = line.substr(0, end);
-    // Buckets of histograms, of which there are hundreds.
-    if (name.ends_with("_bucket")) continue;
-    std::string_view rest = line.substr(end);
-    if (rest.front() == '{') {
-      const std::size_t close = rest.find("} ");
-      if (close == std::string_view::npos) continue;
-      rest = rest.substr(close + 2);
-    }
-    rest = trim(rest);
-    const auto value = parse_double(rest.substr(0, rest.find(' ')));
-    if (value && std::isfinite(*value)) out[std::string(name)] += *value;
-  }
-  return out;
-}
 
 class Rises {
  public:

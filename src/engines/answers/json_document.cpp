@@ -51,6 +51,12 @@ const Json* object_in(const Json& object, const char* key) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
+const Json& rows_in(const std::optional<Json>& document, const char* key) {
+  static const Json kNone = Json::array();
+  const Json* found = document ? member(*document, key) : nullptr;
+  return found != nullptr && found->is_array() ? *found : kNone;
+}
+
 std::string text_in(const Json& object, const char* key) {
   const Json* found = member(object, key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : "";

@@ -27,6 +27,9 @@ inline constexpr std::size_t kMostDocumentBytes = std::size_t{2} << 20U;
 [[nodiscard]] const Json* member(const Json& object, const char* key);
 [[nodiscard]] const Json* object_in(const Json& object, const char* key);
 
+/// A list of that name; an empty one for what is absent, no list, or no document at all.
+[[nodiscard]] const Json& rows_in(const std::optional<Json>& document, const char* key);
+
 /// Empty for what is absent or no string.
 [[nodiscard]] std::string text_in(const Json& object, const char* key);
 [[nodiscard]] bool flag_in(const Json& object, const char* key);

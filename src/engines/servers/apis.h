@@ -1,6 +1,7 @@
 // The classes behind open_server(). Private to servers/.
 #pragma once
 
+#include "engines/answers/json_document.h"
 #include "engines/servers/server.h"
 
 #include <string>
@@ -62,6 +63,9 @@ class OpenAiServer final : public Server {
   bool plain_ = false;       // without what only some servers know
   bool has_v1_api_ = false;  // LM Studio from 0.4.0 on
 };
+
+/// The JSON that a small question brings; absent for a refusal and for what is none.
+[[nodiscard]] std::optional<answers::Json> document_at(const Asker& asker, std::string_view path);
 
 /// `asked` among `models`, else the only one; the error names them.
 [[nodiscard]] Result<ServedModel> choose_among(const std::vector<ServedModel>& models,

@@ -129,17 +129,13 @@ Result<ServedModel> LlamaServer::choose_model(const std::string& asked, const Wa
   } else if (!detected().router) {
     return std::unexpected(refusal(props->head, props->body, !asker().endpoint().api_key.empty()));
   }
-  const Result<std::string> list = asker().get_body("/v1/models");
-  const auto root = list ? answers::parse_document(*list) : std::nullopt;
-  const Json* rows = root ? answers::member(*root, "data") : nullptr;
-  if (rows != nullptr && rows->is_array()) {
-    for (const Json& row : *rows) {
-      const Json* meta = answers::object_in(row, "meta");
-      if (meta == nullptr || (!name_.empty() && answers::text_in(row, "id") != name_)) continue;
-      model.weight_bytes = answers::count_in(*meta, "size");
-      model.parameters = answers::amount_in(*meta, "n_params");
-      if (model.shown.empty()) model.shown = file_name(answers::text_in(row, "id"));
-    }
+  const auto list = document_at(asker(), "/v1/models");
+  for (const Json& row : answers::rows_in(list, "data")) {
+    const Json* meta = answers::object_in(row, "meta");
+    if (meta == nullptr || (!name_.empty() && answers::text_in(row, "id") != name_)) continue;
+    model.weight_bytes = answers::count_in(*meta, "size");
+    model.parameters = answers::amount_in(*meta, "n_params");
+    if (model.shown.empty()) model.shown = file_name(answers::text_in(row, "id"));
   }
   // A server with one model answers to any name; a name that is another's would mislead.
   const bool other = !detected().router && !asked.empty() && asked != model.shown &&
@@ -159,13 +155,11 @@ Result<bool> LlamaServer::unload(const Wait& wait) {
   if (!done) return std::unexpected(done.error());
   const Micros until = os::monotonic_now() + std::min<Micros>(wait.limit, std::chrono::seconds(30));
   while (os::monotonic_now() < until) {
-    const Result<std::string> text = asker().get_body("/models");
-    const auto root = text ? answers::parse_document(*text) : std::nullopt;
-    const Json* rows = root ? answers::member(*root, "data") : nullptr;
-    if (rows == nullptr || !rows->is_array()) return false;
+    const auto list = document_at(asker(), "/models");
+    const Json& rows = answers::rows_in(list, "data");
     const auto row = std::ranges::find_if(
-        *rows, [&](const Json& each) { return answers::text_in(each, "id") == name_; });
-    if (row == rows->end()) return false;
+        rows, [&](const Json& each) { return answers::text_in(each, "id") == name_; });
+    if (row == rows.end()) return false;
     if (status_of(*row) == "unloaded") return true;
     if (!pause(wait, kPollEvery)) return std::unexpected(interrupted());
   }

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "engines/answers/json_document.h"
+#include "engines/ollama/served_tags.h"
 #include "engines/ollama/show.h"
 #include "engines/ollama/tag.h"
 #include "engines/servers/apis.h"
@@ -61,41 +62,26 @@ bool is_row_of(const Json& row, const std::string& name, const std::string& dige
 }
 
 /// The model's row in a list of models; null: it is not there.
-const Json* row_of(const Json& root, const std::string& name, const std::string& digest) {
-  const Json* models = answers::member(root, "models");
-  if (models == nullptr || !models->is_array()) return nullptr;
+const Json* row_of(const std::optional<Json>& list, const std::string& name,
+                   const std::string& digest) {
+  const Json& rows = answers::rows_in(list, "models");
   const auto found =
-      std::ranges::find_if(*models, [&](const Json& row) { return is_row_of(row, name, digest); });
-  return found == models->end() ? nullptr : &*found;
+      std::ranges::find_if(rows, [&](const Json& row) { return is_row_of(row, name, digest); });
+  return found == rows.end() ? nullptr : &*found;
 }
 
-/// How the rows of a store are spelled that differ from `name` little.
-std::string close_names(const Json& root, const std::string& name) {
-  const Json* models = answers::member(root, "models");
-  if (models == nullptr || !models->is_array()) return {};
+/// How the rows of a store are spelled that differ from `name` least.
+std::string close_names(const std::optional<Json>& list, const std::string& name) {
   std::vector<std::pair<std::size_t, std::string>> found;
-  for (const Json& row : *models) {
+  for (const Json& row : answers::rows_in(list, "models")) {
     std::string told = answers::text_in(row, "name");
     if (!told.empty()) found.emplace_back(edit_distance(told, name), std::move(told));
   }
   std::ranges::sort(found);
   std::string out;
   constexpr std::size_t kFew = 4;
-  for (std::size_t i = 0; i < found.size() && i < kFew; ++i) {
-    out += (i == 0 ? "" : ", ") + fit(plain(found[i].second), 60);
-  }
-  return out;
-}
-
-std::vector<std::string> others_loaded(const Json& root, const std::string& name,
-                                       const std::string& digest) {
-  std::vector<std::string> out;
-  const Json* models = answers::member(root, "models");
-  if (models == nullptr || !models->is_array()) return out;
-  for (const Json& row : *models) {
-    const std::string told = answers::text_in(row, "name");
-    if (told.empty() || is_row_of(row, name, digest)) continue;
-    out.push_back(fit(plain(told), 60));
+  for (std::size_t each = 0; each < found.size() && each < kFew; ++each) {
+    out += (each == 0 ? "" : ", ") + fit(plain(found[each].second), 60);
   }
   return out;
 }
@@ -109,14 +95,9 @@ Result<std::string> OllamaServer::only_model(const std::string& server) const {
     stored.clear();
     const Result<std::string> text = asker().get_body(path);
     if (!text) return std::unexpected(text.error());
-    const auto root = answers::parse_document(*text);
-    const Json* rows = root ? answers::member(*root, "models") : nullptr;
-    if (rows == nullptr || !rows->is_array()) continue;
-    for (const Json& row : *rows) {
-      ServedModel model;
-      model.name = answers::text_in(row, "name");
-      if (!model.name.empty()) stored.push_back(std::move(model));
-    }
+    const auto tags = ollama::parse_served_tags(*text);
+    if (!tags) return std::unexpected(tags.error());
+    for (const ollama::ServedTag& each : *tags) stored.emplace_back().name = each.tag;
     if (stored.size() == 1) return stored.front().name;
   }
   const Result<ServedModel> chosen = choose_among(stored, "", server);
@@ -134,9 +115,7 @@ Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const W
   const Result<std::string> text = asker().post_body("/api/show", model_request(asked));
   if (!text) {
     if (text.error().kind != ErrorKind::not_found) return std::unexpected(text.error());
-    const Result<std::string> tags = asker().get_body("/api/tags");
-    const auto root = tags ? answers::parse_document(*tags) : std::nullopt;
-    const std::string near = root ? close_names(*root, asked) : "";
+    const std::string near = close_names(document_at(asker(), "/api/tags"), asked);
     return with_hint(
         fail(ErrorKind::not_found, "{} has no model '{}'", server, fit(plain(asked), 80)),
         near.empty() ? fmt::format("ollama pull {}", fit(plain(asked), 80))
@@ -168,43 +147,45 @@ Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const W
   if (const auto size = shown->details.find("parameter_size"); size != shown->details.end()) {
     model.parameters = parameters_of(size->second);
   }
-  const Result<std::string> tags = asker().get_body("/api/tags");
-  if (const auto root = tags ? answers::parse_document(*tags) : std::nullopt) {
-    if (const Json* row = row_of(*root, asked, "")) {
-      model.weight_bytes = answers::count_in(*row, "size");
-      digest_ = answers::text_in(*row, "digest");
-    }
+  const auto tags = document_at(asker(), "/api/tags");
+  if (const Json* row = row_of(tags, asked, "")) {
+    model.weight_bytes = answers::count_in(*row, "size");
+    digest_ = answers::text_in(*row, "digest");
   }
   return model;
 }
 
 Result<bool> OllamaServer::unload(const Wait& wait) {
-  const auto look = [&]() -> Result<Json> {
+  const auto is_loaded = [&]() -> Result<bool> {
     const Result<std::string> text = asker().get_body("/api/ps");
     if (!text) return std::unexpected(text.error());
-    auto root = answers::parse_document(*text);
-    if (!root) return fail(ErrorKind::malformed, "ollama's list of loaded models cannot be read");
-    return *std::move(root);
+    const auto list = answers::parse_document(*text);
+    if (!list) return fail(ErrorKind::malformed, "ollama's list of loaded models cannot be read");
+    return row_of(list, name_, digest_) != nullptr;
   };
-  Result<Json> loaded = look();
-  if (!loaded) return std::unexpected(loaded.error());
-  for (const std::string& other : others_loaded(*loaded, name_, digest_)) {
-    wait.note(fmt::format("{} is loaded as well and may take memory from this one", other));
+  const auto loaded = document_at(asker(), "/api/ps");
+  for (const Json& row : answers::rows_in(loaded, "models")) {
+    const std::string other = answers::text_in(row, "name");
+    if (other.empty() || is_row_of(row, name_, digest_)) continue;
+    wait.note(fmt::format("{} is loaded as well and may take memory from this one",
+                          fit(plain(other), 60)));
   }
-  if (row_of(*loaded, name_, digest_) == nullptr) return true;
+  Result<bool> there = is_loaded();
+  if (!there || !*there) return there ? Result<bool>(true) : there;
   const Result<std::string> done = asker().post_body(
       "/api/generate", answers::written(Json{{"model", name_}, {"keep_alive", 0}}));
   if (!done) return std::unexpected(done.error());
   // The call returns before the runner has ended.
-  const Micros until = os::monotonic_now() + kUnloadLimit;
+  const Micros limit = std::min(kUnloadLimit, wait.limit);
+  const Micros until = os::monotonic_now() + limit;
   while (os::monotonic_now() < until) {
     if (!pause(wait, kPollEvery)) return std::unexpected(interrupted());
-    loaded = look();
-    if (!loaded) return std::unexpected(loaded.error());
-    if (row_of(*loaded, name_, digest_) == nullptr) return true;
+    there = is_loaded();
+    if (!there) return there;
+    if (!*there) return true;
   }
-  wait.note(fmt::format("ollama still has it loaded after {:.0f} s; no pass is cold",
-                        seconds(kUnloadLimit)));
+  wait.note(
+      fmt::format("ollama still has it loaded after {:.0f} s; no pass is cold", seconds(limit)));
   return false;
 }
 
@@ -219,9 +200,8 @@ Call OllamaServer::call(const Order& order) const {
 }
 
 std::string OllamaServer::claim() const {
-  const Result<std::string> text = asker().get_body("/api/ps");
-  const auto root = text ? answers::parse_document(*text) : std::nullopt;
-  const Json* row = root ? row_of(*root, name_, digest_) : nullptr;
+  const auto loaded = document_at(asker(), "/api/ps");
+  const Json* row = row_of(loaded, name_, digest_);
   return row == nullptr ? "" : answers::written(*row);
 }
 

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "engines/answers/json_document.h"
+#include "engines/answers/prometheus.h"
 #include "engines/servers/apis.h"
 
 #include <fmt/format.h>
@@ -11,27 +12,12 @@ namespace {
 
 using answers::Json;
 
-/// The value of one gauge of a /metrics text, summed over its labels.
-std::optional<double> gauge(std::string_view text, std::string_view name) {
-  std::optional<double> sum;
-  for (std::string_view line : split_lines(text)) {
-    if (!take_prefix(line, name) || line.empty() || (line[0] != '{' && line[0] != ' ')) continue;
-    const std::size_t blank = line.find_last_of(' ');
-    const auto value = parse_double(line.substr(blank == std::string_view::npos ? 0 : blank));
-    if (value) sum = sum.value_or(0) + *value;
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::vector<ServedModel> OpenAiServer::models() const {
   std::vector<ServedModel> out;
-  const Result<std::string> text = asker().get_body("/v1/models");
-  const auto root = text ? answers::parse_document(*text) : std::nullopt;
-  const Json* rows = root ? answers::member(*root, "data") : nullptr;
-  if (rows == nullptr || !rows->is_array()) return out;
-  for (const Json& row : *rows) {
+  const auto root = document_at(asker(), "/v1/models");
+  for (const Json& row : answers::rows_in(root, "data")) {
     ServedModel model;
     model.name = model.shown = answers::text_in(row, "id");
     model.context = answers::count_in(row, "max_model_len");
@@ -41,16 +27,12 @@ std::vector<ServedModel> OpenAiServer::models() const {
 }
 
 std::vector<ServedModel> OpenAiServer::lm_studio_models() {
-  const auto ok = asker().get("/api/v1/models");
-  const auto newer = ok ? answers::parse_document(ok->body) : std::nullopt;
+  const auto newer = document_at(asker(), "/api/v1/models");
   has_v1_api_ = newer && answers::member(*newer, "models") != nullptr;
   std::vector<ServedModel> out;
   // The older list tells which are loaded in both versions.
-  const Result<std::string> text = asker().get_body("/api/v0/models");
-  const auto root = text ? answers::parse_document(*text) : std::nullopt;
-  const Json* rows = root ? answers::member(*root, "data") : nullptr;
-  if (rows == nullptr || !rows->is_array()) return out;
-  for (const Json& row : *rows) {
+  const auto root = document_at(asker(), "/api/v0/models");
+  for (const Json& row : answers::rows_in(root, "data")) {
     if (answers::text_in(row, "state") != "loaded") continue;
     ServedModel model;
     model.name = model.shown = answers::text_in(row, "id");
@@ -78,19 +60,18 @@ Result<ServedModel> OpenAiServer::choose_model(const std::string& asked, const W
 
 std::string OpenAiServer::busy() const {
   if (detected().kind == ServerKind::koboldcpp) {
-    const Result<std::string> text = asker().get_body("/api/extra/perf");
-    const auto root = text ? answers::parse_document(*text) : std::nullopt;
+    const auto root = document_at(asker(), "/api/extra/perf");
     if (!root) return {};
     const auto queued = answers::count_in(*root, "queue").value_or(0);
     const auto idle = answers::count_in(*root, "idle");
     if (queued > 0 || idle == 0) return "it is at work for others";
     return {};
   }
-  const std::string metrics = counters();
-  for (const char* name : {"vllm:num_requests_running", "sglang:num_running_reqs"}) {
-    const auto running = gauge(metrics, name);
-    if (running && *running > 0) {
-      return fmt::format("it is at work on {:.0f} requests of others", *running);
+  const answers::Counters metrics = answers::read_prometheus(counters());
+  for (const std::string_view name : {"vllm:num_requests_running", "sglang:num_running_reqs"}) {
+    const auto running = metrics.find(name);
+    if (running != metrics.end() && running->second > 0) {
+      return fmt::format("it is at work on {:.0f} requests of others", running->second);
     }
   }
   return {};

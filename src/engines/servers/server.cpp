@@ -54,6 +54,11 @@ std::unique_ptr<Server> open_server(DetectedServer detected, os::HttpClient& cli
   return std::make_unique<OpenAiServer>(std::move(detected), std::move(asker));
 }
 
+std::optional<answers::Json> document_at(const Asker& asker, std::string_view path) {
+  const Result<std::string> text = asker.get_body(path);
+  return text ? answers::parse_document(*text) : std::nullopt;
+}
+
 Result<ServedModel> choose_among(const std::vector<ServedModel>& models, const std::string& asked,
                                  const std::string& server) {
   if (models.empty()) {
