@@ -13,14 +13,10 @@
 #include <string_view>
 #include <utility>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace picchio;
-  if (size == 0) return 0;
-  const auto kind =
-      static_cast<ServerKind>(data[0] % (static_cast<unsigned>(ServerKind::openai) + 1));
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+namespace picchio {
+namespace {
 
+void judge_answer(ServerKind kind, std::string_view text) {
   RawRun raw;
   raw.server.emplace().kind = kind;
   raw.tokens_asked = 128;
@@ -50,5 +46,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Nothing that a server says makes a run healthy without a meter.
   if (verdict.state == State::healthy) std::abort();
   if (block(run, verdict).empty()) std::abort();
+}
+
+}  // namespace
+}  // namespace picchio
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using picchio::ServerKind;
+  if (size == 0) return 0;
+  const auto kind =
+      static_cast<ServerKind>(data[0] % (static_cast<unsigned>(ServerKind::openai) + 1));
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
+  picchio::judge_answer(kind, {reinterpret_cast<const char*>(data) + 1, size - 1});
   return 0;
 }

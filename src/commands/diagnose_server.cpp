@@ -11,11 +11,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace picchio {
 namespace {
 
 // A server that computes on every core answers a small question late.
 constexpr Micros kPatience = std::chrono::seconds(10);
+
+/// A word such as "mybox:8080": a tag by its form, but what its author meant may be a server. Tags
+/// of digits tell billions of parameters or a month, so they are short.
+bool could_be_a_server(std::string_view word) {
+  constexpr std::size_t kPortDigits = 4;
+  const std::size_t colon = word.find(':');
+  if (colon == std::string_view::npos || word.contains('/')) return false;
+  const std::string_view port = word.substr(colon + 1);
+  return port.size() >= kPortDigits &&
+         std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+}
 
 /// No ollama answers: the word may have been meant as a file, and the store may have the model.
 Error no_ollama(const std::string& word, const std::string& url, const Error& why) {
@@ -67,11 +80,8 @@ Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::s
       "OLLAMA_HOST says where ollama is sought");
 }
 
-}  // namespace
-
-Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
-                               os::Interrupts& interrupts, Progress& progress,
-                               const PassSink& sink) {
+Result<RawRun> ask_server(const Target& target, const ServerOptions& options,
+                          os::Interrupts& interrupts, Progress& progress, const PassSink& sink) {
   if (target.kind == TargetKind::ollama && !options.model.empty()) {
     return fail(ErrorKind::unsupported, "--model is for a server's address; '{}' names the model",
                 fit(plain(target.word), 80));
@@ -97,6 +107,21 @@ Result<RawRun> diagnose_server(const Target& target, const ServerOptions& option
   request.timeout = options.timeout;
   request.meter_hz = options.meter_hz;
   return measure_server(request, *client, interrupts, progress, sink);
+}
+
+}  // namespace
+
+Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
+                               os::Interrupts& interrupts, Progress& progress,
+                               const PassSink& sink) {
+  Result<RawRun> run = ask_server(target, options, interrupts, progress, sink);
+  const bool misread = !run && run.error().kind != ErrorKind::interrupted &&
+                       target.kind == TargetKind::ollama && could_be_a_server(target.word);
+  if (misread) {
+    return with_hint(fail(run.error().kind, "{}", run.error().message),
+                     fmt::format("if that is a server: picchio http://{}", plain(target.word)));
+  }
+  return run;
 }
 
 }  // namespace picchio

@@ -117,10 +117,10 @@ std::optional<ModelFile> header_of(const servers::ServedModel& model, const Serv
   return *std::move(header);
 }
 
-void take_engine(RawRun& run, os::HttpClient& client, const ServerProcesses& processes) {
+void take_engine(RawRun& run, ServerFacts& facts, os::HttpClient& client,
+                 const ServerProcesses& processes) {
   const int engine = processes.engine();
   if (engine == 0) return;
-  ServerFacts& facts = *run.server;
   facts.process = os::comm_of("/", engine).value_or("");
   const auto words = os::command_line("/", engine);
   if (words) facts.command_line = without_keys(*words);
@@ -140,13 +140,12 @@ void take_engine(RawRun& run, os::HttpClient& client, const ServerProcesses& pro
   run.engine.version = fit(plain(answers::text_in(*root, "build_info")), 40);
 }
 
-/// What is known before the first pass.
+/// What is known before the first pass, but for the server.
 RawRun run_of(const servers::Server& server, const servers::ServedModel& model, const Plan& plan,
               const ServerPlace& place) {
   RawRun run;
   run.picchio_version = kVersion;
   run.protocol = llama_cpp::kProtocol;
-  run.server = facts_of(server.detected(), model, place);
   run.model_label = model.shown;
   run.context_asked = server.context_is_ours() ? plan.context : 0;
   run.tokens_asked = llama_cpp::kGenerate;
@@ -187,8 +186,7 @@ class ServerLogReader {
   std::string none_because_;
 };
 
-std::string summary_of(const ServerRequest& request, const RawPass& pass) {
-  const ServerAnswer answer = answers::read_answer(request.detected.kind, *pass.exchange);
+std::string summary_of(const RawPass& pass, const ServerAnswer& answer) {
   std::string out;
   const auto rate = [](std::optional<std::int64_t> tokens, std::optional<double> ms) {
     return tokens && *tokens > 0 && ms && *ms > 0
@@ -221,9 +219,10 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
 
   const ServerPlace place = place_of(request.detected);
   RawRun run = run_of(*server, *model, *plan, place);
+  ServerFacts& facts = run.server.emplace(facts_of(request.detected, *model, place));
   const Result<bool> unloaded = server->unload(wait);
   if (!unloaded) return std::unexpected(unloaded.error());
-  run.server->loads_on_request = *unloaded;
+  facts.loads_on_request = *unloaded;
 
   MeterRecorder meters(place.this_machine ? request.meter_hz : std::nullopt, interrupts);
   add_metered_gpus(run.machine, meters.gpus());
@@ -231,17 +230,17 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
   if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(stopped);
   if (const std::string busy = server->busy(); !busy.empty()) {
     progress.note(busy + "; the rates will be lower than alone");
-    run.server->notes.push_back(busy);
+    facts.notes.push_back(busy);
   }
   const ServerProcesses processes(place, needle_of(request.detected, *model));
   ServerLogReader log(place, request.detected.kind, interrupts);
-  log.describe(*run.server);
+  log.describe(facts);
   ServerPassRunner runner(
       {.timeout = request.timeout, .context = plan->context, .paragraphs = plan->paragraphs},
       *server, client, progress, meters, processes);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
-    const bool loads = run.server->loads_on_request;
+    const bool loads = facts.loads_on_request;
     const auto cached = run.model && loads ? cached_share(*run.model) : std::nullopt;
     log.mark();
     Result<RawPass> pass = runner.run(number);
@@ -249,15 +248,15 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
     pass->cached_fraction = cached;
     // A server that had its model before tells of it in what it wrote before.
     pass->log = log.of_pass(number == 1 && !loads);
-    if (number == 1) take_engine(run, client, processes);
-    pass->argv = run.server->command_line;
+    if (number == 1) take_engine(run, facts, client, processes);
+    pass->argv = facts.command_line;
     run.passes.push_back(*std::move(pass));
     run.telemetry = number == request.passes ? meters.stop() : meters.so_far();
     if (!place.this_machine) run.telemetry.none_because = "the server runs elsewhere";
     if (const Result<> kept = sink(run, run.passes.size() - 1); !kept) {
       return std::unexpected(kept.error());
     }
-    progress.end_pass(summary_of(request, run.passes.back()));
+    progress.end_pass(summary_of(run.passes.back(), runner.answer()));
   }
   // Last: it takes much memory for a second, which the server's load may need.
   if (!place.this_machine) return run;

@@ -136,6 +136,7 @@ std::expected<std::string, ExitCode> ask_for_one(const std::vector<Offer>& offer
                                                  os::TerminalInput input,
                                                  const os::Interrupts& interrupts) {
   std::vector<MenuRow> rows;
+  rows.reserve(offers.size());
   for (const Offer& offer : offers) rows.push_back({offer.name, offer.size, offer.where});
   ModelMenu menu(std::move(rows));
   MenuLoop(menu, std::move(input), interrupts).run();
@@ -153,6 +154,7 @@ std::expected<std::string, ExitCode> choose_model(bool ask, const os::Interrupts
   add_served_tags(running, found);
   tell_notes(running, found);
   std::vector<Offer> offers;
+  offers.reserve(running.servers.size() + found.models.size());
   for (const servers::DetectedServer& server : running.servers) offers.push_back(offer_of(server));
   for (const models::FoundModel& model : found.models) offers.push_back(offer_of(model));
   if (interrupts.caught()) return std::unexpected(ExitCode::interrupted);

@@ -56,7 +56,7 @@ std::string searched(const models::SearchPlaces& places) {
     std::string name(models::place_name(folder.place));
     if (folder.place != models::Place::current_folder &&
         folder.place != models::Place::home_models) {
-      name = "the folders of " + name;
+      name.insert(0, "the folders of ");
     }
     if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }

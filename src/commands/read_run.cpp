@@ -39,6 +39,7 @@ ReadExchange read_exchange(ServerKind kind, RawPass& pass) {
 Judged judge_recorded(RawRun raw) {
   const ServerKind kind = raw.server ? raw.server->kind : ServerKind::openai;
   std::vector<ReadExchange> exchanges;
+  exchanges.reserve(raw.passes.size());
   for (RawPass& pass : raw.passes) exchanges.push_back(read_exchange(kind, pass));
   std::vector<EngineLog> logs;
   logs.reserve(raw.passes.size());

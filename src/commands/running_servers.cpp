@@ -121,6 +121,7 @@ RunningServers find_running_servers(std::span<const int> ports, const std::strin
   }
   {
     std::vector<std::unique_ptr<Worker>> workers;  // joined before the answers are looked at
+    workers.reserve(all.size());
     for (Asked& each : all) {
       workers.push_back(std::make_unique<Worker>([&](StopSignal&) { ask(each, ollama); }));
     }

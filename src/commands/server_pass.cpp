@@ -29,9 +29,15 @@ constexpr int kOk = 200;
 /// Everything that is watched about one request. Its callbacks run between two reads of the answer.
 class ExchangeWatch {
  public:
-  ExchangeWatch(ServerKind kind, RawPass& pass, Progress& progress, MeterRecorder& meters,
-                const ServerProcesses& processes)
-      : kind_(kind), pass_(pass), progress_(progress), meters_(meters), processes_(processes) {}
+  /// `exchange`: that of `pass`.
+  ExchangeWatch(ServerKind kind, RawPass& pass, RawExchange& exchange, Progress& progress,
+                MeterRecorder& meters, const ServerProcesses& processes)
+      : kind_(kind),
+        pass_(pass),
+        exchange_(exchange),
+        progress_(progress),
+        meters_(meters),
+        processes_(processes) {}
 
   void begin() {
     began_ = os::monotonic_now();
@@ -49,14 +55,13 @@ class ExchangeWatch {
 
   void data(std::string_view bytes) {
     const Micros now = os::monotonic_now() - began_;
-    RawExchange& exchange = *pass_.exchange;
     std::size_t line_begin = line_begin_;
-    exchange.body += bytes;
-    for (std::size_t end = exchange.body.find('\n', line_begin); end != std::string::npos;
-         end = exchange.body.find('\n', line_begin)) {
-      exchange.line_stamps.push_back(now);
+    exchange_.body += bytes;
+    for (std::size_t end = exchange_.body.find('\n', line_begin); end != std::string::npos;
+         end = exchange_.body.find('\n', line_begin)) {
+      exchange_.line_stamps.push_back(now);
       if (!token_seen_) {
-        const std::string_view line(exchange.body.data() + line_begin, end - line_begin);
+        const std::string_view line(exchange_.body.data() + line_begin, end - line_begin);
         if (answers::brings_text(kind_, line)) on_token(now);
       }
       line_begin = end + 1;
@@ -66,9 +71,8 @@ class ExchangeWatch {
   }
 
   void end() {
-    RawExchange& exchange = *pass_.exchange;
     pass_.wall = os::monotonic_now() - began_;
-    if (line_begin_ < exchange.body.size()) exchange.line_stamps.push_back(pass_.wall);
+    if (line_begin_ < exchange_.body.size()) exchange_.line_stamps.push_back(pass_.wall);
     sample_cpu(pass_.wall);
     if (!token_seen_) look_at_process();
   }
@@ -97,6 +101,7 @@ class ExchangeWatch {
 
   ServerKind kind_;
   RawPass& pass_;
+  RawExchange& exchange_;
   Progress& progress_;
   MeterRecorder& meters_;
   const ServerProcesses& processes_;
@@ -160,7 +165,7 @@ Result<RawPass> ServerPassRunner::run_once(int number) {
   exchange.request = call.body;
   meters_.follow(processes_.engine());
   pass.began = meters_.now();
-  Result<> sent = send(call, pass);
+  Result<> sent = send(call, pass, exchange);
   meters_.follow(0);
   if (!sent) return std::unexpected(sent.error());
   exchange.counters_after = server_.counters();
@@ -168,10 +173,10 @@ Result<RawPass> ServerPassRunner::run_once(int number) {
   return pass;
 }
 
-Result<> ServerPassRunner::send(const servers::Call& call, RawPass& pass) {
+Result<> ServerPassRunner::send(const servers::Call& call, RawPass& pass, RawExchange& exchange) {
   refused_ = false;
   const servers::Endpoint& endpoint = server_.detected().endpoint;
-  ExchangeWatch watch(server_.detected().kind, pass, progress_, meters_, processes_);
+  ExchangeWatch watch(server_.detected().kind, pass, exchange, progress_, meters_, processes_);
   os::HttpRequest http;
   http.url = endpoint.base_url + call.path;
   http.post = call.body;
@@ -193,26 +198,26 @@ Result<> ServerPassRunner::send(const servers::Call& call, RawPass& pass) {
   watch.begin();
   const Result<os::HttpResponse> response = client_.send(http);
   watch.end();
-  if (!response) return std::unexpected(failure(response.error(), pass));
+  if (!response) return std::unexpected(failure(response.error(), exchange));
   const int status = response->head.status;
   if (status != kOk) {
     refused_ = status == kBadRequest || status == kUnprocessable;
     return std::unexpected(
-        servers::refusal(response->head, pass.exchange->body, !endpoint.api_key.empty()));
+        servers::refusal(response->head, exchange.body, !endpoint.api_key.empty()));
   }
-  const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
+  answer_ = answers::read_answer(server_.detected().kind, exchange);
   // A model may end at once: then there is no text, but a prompt that was read.
   const bool said_something =
-      answer.pieces > 0 || answer.generated_tokens.value_or(0) > 0 || answer.prompt_ms;
-  if (!answer.finished || !said_something) {
-    return std::unexpected(ended_early(answer, plain(response->head.host)));
+      answer_.pieces > 0 || answer_.generated_tokens.value_or(0) > 0 || answer_.prompt_ms;
+  if (!answer_.finished || !said_something) {
+    return std::unexpected(ended_early(answer_, plain(response->head.host)));
   }
   return {};
 }
 
 /// A failure in the middle of an answer, with what had come until then.
-Error ServerPassRunner::failure(Error error, const RawPass& pass) const {
-  const ServerAnswer answer = answers::read_answer(server_.detected().kind, *pass.exchange);
+Error ServerPassRunner::failure(Error error, const RawExchange& exchange) const {
+  const ServerAnswer answer = answers::read_answer(server_.detected().kind, exchange);
   if (!answer.error.empty()) return ended_early(answer, "the server");
   if (error.kind == ErrorKind::interrupted) return {error.kind, "interrupted", ""};
   if (answer.pieces > 0) error.message += fmt::format(", after {} pieces of text", answer.pieces);

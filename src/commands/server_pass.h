@@ -45,11 +45,13 @@ class ServerPassRunner {
   /// The first try whose request the server takes. An answer that did not come to its end, or holds
   /// no text, is an error.
   [[nodiscard]] Result<RawPass> run(int number);
+  /// What was read in the last request's answer.
+  [[nodiscard]] const ServerAnswer& answer() const { return answer_; }
 
  private:
   Result<RawPass> run_once(int number);
-  Result<> send(const servers::Call& call, RawPass& pass);
-  [[nodiscard]] Error failure(Error error, const RawPass& pass) const;
+  Result<> send(const servers::Call& call, RawPass& pass, RawExchange& exchange);
+  [[nodiscard]] Error failure(Error error, const RawExchange& exchange) const;
 
   PassPlan plan_;
   servers::Server& server_;
@@ -58,6 +60,7 @@ class ServerPassRunner {
   MeterRecorder& meters_;
   const ServerProcesses& processes_;
   std::uint32_t run_id_;
+  ServerAnswer answer_;
   bool refused_ = false;  // the server did not like the last request itself
 };
 

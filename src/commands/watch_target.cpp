@@ -33,6 +33,27 @@ bool is_host_character(char c) {
          c == ':';
 }
 
+struct HostAndPort {
+  std::string_view host;
+  std::string_view port;  // empty: none given
+};
+
+/// "host", "host:port", ":port", "[v6]" and "[v6]:port"; empty for what has other brackets.
+std::optional<HostAndPort> host_and_port(std::string_view text) {
+  if (!take_prefix(text, "[")) {
+    const auto colon = text.find(':');
+    if (colon == std::string_view::npos) return HostAndPort{text, ""};
+    return HostAndPort{text.substr(0, colon), text.substr(colon + 1)};
+  }
+  const auto close = text.find(']');
+  if (close == std::string_view::npos) return std::nullopt;
+  const HostAndPort out{text.substr(0, close), text.substr(close + 1)};
+  if (!out.host.contains(':')) return std::nullopt;
+  if (out.port.empty()) return out;
+  if (!out.port.starts_with(':')) return std::nullopt;
+  return HostAndPort{out.host, out.port.substr(1)};
+}
+
 std::string shown(const ServerAddress& address) {
   const bool ipv6 = address.host.contains(':');
   return fmt::format("{}{}{}:{}", ipv6 ? "[" : "", address.host, ipv6 ? "]" : "", address.port);
@@ -100,23 +121,11 @@ Result<ServerAddress> parse_server_address(std::string_view text) {
   const bool https = !http && take_prefix(rest, "https://");
   if (https) out.port = 443;
   if (http || https) rest = rest.substr(0, rest.find_first_of("/?#"));
-  std::string_view port;
-  if (take_prefix(rest, "[")) {
-    const auto close = rest.find(']');
-    if (close == std::string_view::npos) return no_address(text);
-    out.host = lower(rest.substr(0, close));
-    port = rest.substr(close + 1);
-    if (!out.host.contains(':') || (!port.empty() && !take_prefix(port, ":"))) {
-      return no_address(text);
-    }
-  } else {
-    const auto colon = rest.find(':');
-    out.host = lower(rest.substr(0, colon));
-    if (colon != std::string_view::npos) port = rest.substr(colon + 1);
-    if (colon == std::string_view::npos && !http && !https) return no_address(text);
-  }
-  if (!port.empty() || out.port == 0) {
-    const auto number = all_digits(port) ? parse_int(port) : std::nullopt;
+  const auto parts = host_and_port(rest);
+  if (!parts) return no_address(text);
+  out.host = lower(parts->host);
+  if (!parts->port.empty() || out.port == 0) {
+    const auto number = all_digits(parts->port) ? parse_int(parts->port) : std::nullopt;
     if (!number || *number < 1 || *number > 65535) return no_address(text);
     out.port = static_cast<int>(*number);
   }

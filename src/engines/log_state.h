@@ -156,7 +156,7 @@ struct LineRule {
   std::string_view marker;
   bool (*read)(LogState&, const LogLine&, const Found&) = nullptr;
   LogEventKind kind = LogEventKind::engine_error;  // for rules that only make events
-  std::string_view subject = {};  // NOLINT(readability-redundant-member-init): for GCC
+  std::string_view subject = {};
 };
 
 [[nodiscard]] std::int64_t bytes_of_mib(double mib);

@@ -82,7 +82,6 @@ inline std::string array_value(std::uint32_t type, std::uint64_t count,
 }
 
 // The empty braces below are for g++: without them it warns of members that a test leaves out.
-// NOLINTBEGIN(readability-redundant-member-init)
 struct TensorRow {
   std::string name;
   std::uint32_t type = 0;
@@ -98,8 +97,6 @@ struct GgufFile {
   std::optional<std::uint64_t> tensor_count = std::nullopt;  // absent: as many as there are
   std::optional<std::uint64_t> pair_count = std::nullopt;
   bool big_endian = false;
-
-  // NOLINTEND(readability-redundant-member-init)
 
   [[nodiscard]] std::uint64_t padded(std::uint64_t size) const {
     return (size + alignment - 1) / alignment * alignment;

@@ -83,7 +83,7 @@ Result<KeptHeader> run_from_json(std::string_view text) {
   Reader reader(*json);
   reader("pass_count", out.pass_count);
   describe(reader, out.run);
-  if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (const auto& error = reader.error()) return fail(ErrorKind::malformed, "{}", *error);
   if (out.pass_count < 0 || out.pass_count > kMostPasses) {
     return fail(ErrorKind::malformed, "field 'pass_count' is not between 0 and {}", kMostPasses);
   }
@@ -112,7 +112,7 @@ Result<RawPass> pass_from_json(std::string_view text) {
   RawPass out;
   Reader reader(*json);
   describe(reader, out);
-  if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (const auto& error = reader.error()) return fail(ErrorKind::malformed, "{}", *error);
   if (out.began && std::abs(seconds(*out.began)) > kLongestPassSeconds) {
     return fail(ErrorKind::malformed, "field 'began_us' is not a moment of a run");
   }
@@ -157,7 +157,7 @@ Result<ForeignPass> foreign_pass_from_json(std::string_view text) {
   reader("exit", out.pass.exit_code);
   reader("cmd", command);
   reader("ctx", out.context);
-  if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (const auto& error = reader.error()) return fail(ErrorKind::malformed, "{}", *error);
   const Result<Micros> length = wall_of(wall);
   if (!length) return std::unexpected(length.error());
   out.pass.wall = *length;

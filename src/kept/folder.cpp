@@ -86,14 +86,15 @@ Result<RawPass> read_own_pass(const std::string& folder, std::size_t number) {
   Result<std::vector<Micros>> times = stamps_from_text(*stamps);
   if (!times) return about(in_folder(folder, name + ".stamps.txt"), times.error());
   pass->log = *std::move(log);
-  if (!pass->exchange) {
+  std::optional<RawExchange>& exchange = pass->exchange;
+  if (!exchange) {
     pass->line_stamps = *std::move(times);
     return pass;
   }
   Result<std::string> body = read_part(folder, name + std::string(kAnswerEnding), kMostAnswerBytes);
   if (!body) return std::unexpected(body.error());
-  pass->exchange->body = *std::move(body);
-  pass->exchange->line_stamps = *std::move(times);
+  exchange->body = *std::move(body);
+  exchange->line_stamps = *std::move(times);
   return pass;
 }
 

@@ -275,7 +275,7 @@ TEST(Folder, NumbersThatAreNotFiniteAreNotKept) {
 struct Spoiled {
   std::string name;
   std::string file;
-  std::function<std::string(std::string)> change;  // "" removes the file
+  std::function<std::string(const std::string&)> change;  // "" removes the file
   std::string reason;
 };
 
@@ -287,41 +287,43 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
 
 TEST(Folder, SpoiledFilesAreNamedWithTheReason) {
   const std::vector<Spoiled> table = {
-      {"no pass file", "pass2.stderr.txt", [](auto) { return ""; }, "lacks 'pass2.stderr.txt'"},
-      {"no stamps", "pass1.stamps.txt", [](auto) { return ""; }, "lacks 'pass1.stamps.txt'"},
-      {"no meta", "pass1.meta.json", [](auto) { return ""; }, "lacks 'pass1.meta.json'"},
-      {"half a file", "run.json", [](auto text) { return text.substr(0, text.size() / 2); },
+      {"no pass file", "pass2.stderr.txt", [](const auto&) { return ""; },
+       "lacks 'pass2.stderr.txt'"},
+      {"no stamps", "pass1.stamps.txt", [](const auto&) { return ""; }, "lacks 'pass1.stamps.txt'"},
+      {"no meta", "pass1.meta.json", [](const auto&) { return ""; }, "lacks 'pass1.meta.json'"},
+      {"half a file", "run.json", [](const auto& text) { return text.substr(0, text.size() / 2); },
        "run.json': it is not JSON"},
-      {"other schema", "run.json", [](auto text) { return with(text, "kept-run.v1", "run.v1"); },
+      {"other schema", "run.json",
+       [](const auto& text) { return with(text, "kept-run.v1", "run.v1"); },
        "its schema is not 'picchio.kept-run.v1'"},
-      {"an array", "run.json", [](auto) { return "[1]"; }, "it is not a JSON object"},
+      {"an array", "run.json", [](const auto&) { return "[1]"; }, "it is not a JSON object"},
       {"a wrong type", "run.json",
-       [](auto text) { return with(text, "\"pass_count\": 2", "\"pass_count\": \"2\""); },
+       [](const auto& text) { return with(text, "\"pass_count\": 2", "\"pass_count\": \"2\""); },
        "field 'pass_count' is not a whole number"},
       {"no such count", "run.json",
-       [](auto text) { return with(text, "\"pass_count\": 2", "\"pass_count\": 2000000"); },
+       [](const auto& text) { return with(text, "\"pass_count\": 2", "\"pass_count\": 2000000"); },
        "field 'pass_count' is not between 0 and 1000"},
       {"a deep wrong type", "run.json",
-       [](auto text) { return with(text, "\"gpus_known\":", "\"gpus_known\":4,\"x\":"); },
+       [](const auto& text) { return with(text, "\"gpus_known\":", "\"gpus_known\":4,\"x\":"); },
        "field 'machine.gpus_known' is not true or false"},
-      {"a bomb of brackets", "run.json", [](auto) { return std::string(1000000, '['); },
+      {"a bomb of brackets", "run.json", [](const auto&) { return std::string(1000000, '['); },
        "it nests deeper than 32 levels"},
       {"a number too large", "pass1.meta.json",
-       [](auto text) {
+       [](const auto& text) {
          return with(text, "\"exit_code\": ", "\"exit_code\": 99999999999, \"x\": ");
        },
        "field 'exit_code' is not a number of 32 bits"},
       {"a number beyond 64 bits", "pass1.meta.json",
-       [](auto text) {
+       [](const auto& text) {
          return with(text, "\"wall_us\": ", "\"wall_us\": 18446744073709551615, \"x\": ");
        },
        "field 'wall_us' is not a whole number"},
       {"bad hex", "pass1.meta.json",
-       [](auto text) {
+       [](const auto& text) {
          return with(text, "\"prompt_prefix\": ", "\"prompt_prefix\": {\"hex\": \"4\"}, \"x\": ");
        },
        "field 'prompt_prefix' is not a string"},
-      {"a bad stamp", "pass1.stamps.txt", [](auto) { return "1\n2\nnow\x1b[31m\n"; },
+      {"a bad stamp", "pass1.stamps.txt", [](const auto&) { return "1\n2\nnow\x1b[31m\n"; },
        "line 3 is not a whole number of microseconds: 'now'"},
   };
   for (const Spoiled& spoiled : table) {

@@ -40,17 +40,17 @@ class Random {
     return out;
   }
   std::string text() {
-    static const std::vector<std::string> kTexts = {"",
-                                                    "plain",
-                                                    "with \"quotes\" and \\",
-                                                    "line\nbreak",
-                                                    "Pfad/\xc3\xbc/\xf0\x9f\x9a\x80",
-                                                    "\xff\xfe",
-                                                    std::string("nul\0inside", 10),
-                                                    "\xed\xa0\x80",
-                                                    "\xc0\x80",
-                                                    "{\"hex\": \"41\"}"};
-    return coin() ? bytes() : kTexts[below(kTexts.size())];
+    static const std::vector<std::string> texts = {"",
+                                                   "plain",
+                                                   "with \"quotes\" and \\",
+                                                   "line\nbreak",
+                                                   "Pfad/\xc3\xbc/\xf0\x9f\x9a\x80",
+                                                   "\xff\xfe",
+                                                   std::string("nul\0inside", 10),
+                                                   "\xed\xa0\x80",
+                                                   "\xc0\x80",
+                                                   "{\"hex\": \"41\"}"};
+    return coin() ? bytes() : texts[below(texts.size())];
   }
   std::vector<std::string> texts() {
     std::vector<std::string> out;

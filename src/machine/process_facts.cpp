@@ -62,6 +62,19 @@ std::string join_path(const std::string& root, std::string_view path) {
   return (root.ends_with('/') ? root.substr(0, root.size() - 1) : root) + std::string(path);
 }
 
+/// Of those that listen there, as /proc/PID/fd shows them: "socket:[inode]".
+std::vector<std::string> listening_sockets(const std::string& root, const LocalEndpoint& endpoint) {
+  std::vector<std::string> out;
+  for (const std::string_view file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    const auto text = os::read_file(join_path(root, file), kMaxNetFile);
+    if (!text) continue;  // tcp6 is not there without IPv6
+    for (const std::string& inode : listener_inodes(*text, endpoint)) {
+      out.push_back("socket:[" + inode + "]");
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 ProcessFacts read_process_facts(const std::string& root, int pid) {
@@ -88,14 +101,7 @@ ProcessFacts read_process_facts(const std::string& root, int pid) {
 std::optional<LocalWorker> find_local_worker(const std::string& root, std::string_view endpoint) {
   const auto loopback = parse_loopback(endpoint);
   if (!loopback) return std::nullopt;
-  std::vector<std::string> wanted;  // "socket:[inode]", and struck out when a holder is found
-  for (const std::string_view file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    const auto text = os::read_file(join_path(root, file), kMaxNetFile);
-    if (!text) continue;  // tcp6 is not there without IPv6
-    for (const std::string& inode : listener_inodes(*text, *loopback)) {
-      wanted.push_back("socket:[" + inode + "]");
-    }
-  }
+  const std::vector<std::string> wanted = listening_sockets(root, *loopback);
   if (wanted.empty()) return std::nullopt;
 
   LocalWorker worker;

@@ -2,6 +2,7 @@
 #include "machine/server_process.h"
 
 #include "machine/server_log.h"
+#include "os/file.h"
 #include "os/made_up_tree.h"
 #include "os/signals.h"
 
@@ -106,20 +107,20 @@ class ServerLogs : public testing::Test {
  protected:
   /// fd 2 of process 10 leads to a file that was opened with `flags`.
   void stderr_to_file(const char* flags) {
-    process(tree_, 10, 1, 100, {"llama-server"});
-    tree_.file("/log", "old\n");
-    tree_.link("/proc/10/fd/2", tree_.root() + "/log");
-    tree_.file("/proc/10/fdinfo/2", fmt::format("pos:\t0\nflags:\t{}\nmnt_id:\t29\n", flags));
+    process(tree, 10, 1, 100, {"llama-server"});
+    tree.file("/log", "old\n");
+    tree.link("/proc/10/fd/2", tree.root() + "/log");
+    tree.file("/proc/10/fdinfo/2", fmt::format("pos:\t0\nflags:\t{}\nmnt_id:\t29\n", flags));
   }
   void append(const std::string& text) const {
-    std::ofstream(tree_.root() + "/log", std::ios::app) << text;
+    std::ofstream(tree.root() + "/log", std::ios::app) << text;
   }
   [[nodiscard]] ServerLog log(const std::string& fallback = "") const {
-    return ServerLog::of(tree_.root(), 10, fallback, *interrupts_);
+    return ServerLog::of(tree.root(), 10, fallback, *interrupts);
   }
 
-  MadeUpTree tree_;
-  Result<os::Interrupts> interrupts_ = os::Interrupts::install();
+  MadeUpTree tree;
+  Result<os::Interrupts> interrupts = os::Interrupts::install();
 };
 
 TEST_F(ServerLogs, WhatCameSinceTheMark) {
@@ -133,7 +134,7 @@ TEST_F(ServerLogs, WhatCameSinceTheMark) {
   log.mark();
   EXPECT_EQ(log.appended(), "");
   // The same file was emptied by another program.
-  std::ofstream(tree_.root() + "/log", std::ios::trunc) << "x";
+  std::ofstream(tree.root() + "/log", std::ios::trunc) << "x";
   EXPECT_EQ(log.appended(), "");
 }
 
@@ -153,24 +154,24 @@ TEST_F(ServerLogs, NoMoreThanTheCap) {
 }
 
 TEST_F(ServerLogs, NoneAndWhy) {
-  process(tree_, 10, 1, 100, {"llama-server"});
-  tree_.link("/proc/10/fd/2", "/dev/pts/7");
-  tree_.link("/proc/10/fd/1", "pipe:[123]");
+  process(tree, 10, 1, 100, {"llama-server"});
+  tree.link("/proc/10/fd/2", "/dev/pts/7");
+  tree.link("/proc/10/fd/1", "pipe:[123]");
   EXPECT_EQ(log().source(), "");
   EXPECT_EQ(log().none_because(), "its standard error is a terminal");
   EXPECT_EQ(log().appended(), "");
-  tree_.file("/server.log", "words\n");
-  EXPECT_EQ(log(tree_.root() + "/server.log").source(), tree_.root() + "/server.log");
+  tree.file("/server.log", "words\n");
+  EXPECT_EQ(log(tree.root() + "/server.log").source(), tree.root() + "/server.log");
 }
 
 TEST_F(ServerLogs, TheJournalOfItsUnit) {
-  process(tree_, 10, 1, 100, {"ollama", "serve"});
-  tree_.link("/proc/10/fd/2", "socket:[123]");
-  tree_.file("/proc/10/cgroup", "0::/system.slice/ollama.service\n");
-  tree_.file("/bin/journalctl", "#!/bin/sh\necho \"$@\"\n");
-  std::filesystem::permissions(tree_.root() + "/bin/journalctl", std::filesystem::perms::owner_all);
-  const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
-  ASSERT_EQ(setenv("PATH", (tree_.root() + "/bin:" + path).c_str(), 1), 0);
+  process(tree, 10, 1, 100, {"ollama", "serve"});
+  tree.link("/proc/10/fd/2", "socket:[123]");
+  tree.file("/proc/10/cgroup", "0::/system.slice/ollama.service\n");
+  tree.file("/bin/journalctl", "#!/bin/sh\necho \"$@\"\n");
+  std::filesystem::permissions(tree.root() + "/bin/journalctl", std::filesystem::perms::owner_all);
+  const std::string path = os::env("PATH").value_or("");
+  ASSERT_EQ(setenv("PATH", (tree.root() + "/bin:" + path).c_str(), 1), 0);
   const ServerLog log = this->log();
   const std::string said = log.appended();
   ASSERT_EQ(setenv("PATH", path.c_str(), 1), 0);

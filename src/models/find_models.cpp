@@ -120,7 +120,7 @@ class Search {
       const auto revisions = folders_in(hub.path + "/" + snapshots, "", names, refused_);
       for (const std::string& revision : revisions) {
         if (names <= 0) return;
-        const std::string below = snapshots + "/" + revision;
+        const std::string below = fmt::format("{}/{}", snapshots, revision);
         std::string detail = repository_of(repository);
         if (revisions.size() > 1) detail += "@" + revision.substr(0, kShownRevision);
         Walk walk = walk_models(hub.path + "/" + below, {kPlaceDepth, &names});

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 namespace picchio::models {
@@ -127,16 +128,14 @@ class Walker {
   void take_set(const os::Folder& folder, const PendingFolder& at,
                 std::vector<const NamedEntry*>& parts) {
     std::ranges::sort(parts, {}, [](const NamedEntry* part) { return part->name; });
-    if (static_cast<int>(parts.size()) != part_name(parts.front()->name)->count) return;
-    std::optional<WalkedFile> whole;
-    for (const NamedEntry* part : parts) {
-      auto file = look_at(folder, at, *part);
+    const auto first = part_name(parts.front()->name);
+    if (!first || static_cast<int>(parts.size()) != first->count) return;
+    auto whole = look_at(folder, at, *parts.front());
+    if (!whole) return;
+    for (const NamedEntry* part : std::span(parts).subspan(1)) {
+      const auto file = look_at(folder, at, *part);
       if (!file) return;
-      if (whole) {
-        whole->bytes += file->bytes;
-      } else {
-        whole = std::move(file);
-      }
+      whole->bytes += file->bytes;
     }
     whole->parts = static_cast<int>(parts.size());
     walk_.files.push_back(*std::move(whole));

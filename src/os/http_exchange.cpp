@@ -178,7 +178,7 @@ Result<> HttpExchange::check_limits() {
   }
   const HttpDeadlines& limits = request_.deadlines;
   if (give_up_at_ && now >= *give_up_at_) {
-    return too_late(*limits.overall, "did not complete its answer");
+    return too_late(limits.overall.value_or(Micros{}), "did not complete its answer");
   }
   if (last_arrival_) {
     if (now - *last_arrival_ < limits.stall) return {};

@@ -276,12 +276,15 @@ TEST(Http, TlsWithSomethingElse) {
 
 TEST(Http, UrlsThatAreNone) {
   HttpClient http = client();
-  for (const char* url : {"", "x", "ftp://127.0.0.1/", "file:///etc/passwd", "http://",
-                          "http://127.0.0.1:99999/", "http://a b/"}) {
+  for (const char* url :
+       {"", "x", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/"}) {
     const auto answer = http.send(get(url));
     ASSERT_FALSE(answer) << url;
     EXPECT_EQ(answer.error().message, fmt::format("'{}' is not an http:// or https:// URL", url));
   }
+  const auto port = http.send(get("http://me:pw@127.0.0.1:99999/"));
+  EXPECT_EQ(port.error().message,
+            "the port of '...@127.0.0.1:99999/' is not a number from 1 to 65535");
   const auto secret = http.send(get("gopher://user:pw@h/"));
   EXPECT_EQ(secret.error().message, "'...@h/' is not an http:// or https:// URL");
 }

@@ -10,12 +10,20 @@ namespace {
 
 constexpr std::size_t kShownUrl = 100;
 
-std::unexpected<Error> no_url(const std::string& text) {
-  // What stands before an "@" may be a password, a query a signature.
+/// What stands before an "@" may be a password, a query a signature.
+std::string for_messages(const std::string& text) {
   std::string shown = text.substr(0, text.find_first_of("?#"));
   if (const auto at = shown.rfind('@'); at != std::string::npos) shown = "..." + shown.substr(at);
-  return fail(ErrorKind::malformed, "'{}' is not an http:// or https:// URL",
-              fit(plain(shown), kShownUrl));
+  return fit(plain(shown), kShownUrl);
+}
+
+std::unexpected<Error> no_url(const std::string& text) {
+  return fail(ErrorKind::malformed, "'{}' is not an http:// or https:// URL", for_messages(text));
+}
+
+std::unexpected<Error> no_port(const std::string& text) {
+  return fail(ErrorKind::malformed, "the port of '{}' is not a number from 1 to 65535",
+              for_messages(text));
 }
 
 std::optional<std::string> part(const CurlLibrary& curl, CURLU* url, CURLUPart which,
@@ -44,8 +52,9 @@ Result<HttpUrl> read_url(const CurlLibrary& curl, const std::string& text, const
   if (base != nullptr && curl.url_set(url.get(), CURLUPART_URL, base->text.c_str(), 0) != CURLUE_OK)
     return no_url(base->text);
   // A path with a blank in it is common in what people paste and what servers redirect to.
-  if (curl.url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_URLENCODE) != CURLUE_OK)
-    return no_url(text);
+  const CURLUcode taken = curl.url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_URLENCODE);
+  if (taken == CURLUE_BAD_PORT_NUMBER) return no_port(text);
+  if (taken != CURLUE_OK) return no_url(text);
   if (base != nullptr) {
     (void)curl.url_set(url.get(), CURLUPART_USER, nullptr, 0);  // taking a part out cannot fail
     (void)curl.url_set(url.get(), CURLUPART_PASSWORD, nullptr, 0);

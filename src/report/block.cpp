@@ -80,8 +80,11 @@ std::vector<std::string> ending_lines(const Run& run, const Verdict& verdict, st
   constexpr std::size_t kLongestSentence = kBlockColumns * kBlockRows;
   if (ending.sentences.size() > kMostSentences) ending.sentences.resize(kMostSentences);
   for (std::string& sentence : ending.sentences) sentence = fit(sentence, kLongestSentence);
-  const std::string why = why_of(verdict).empty() ? "" : "WHY: " + why_of(verdict);
-  const std::string fix = fix_of(verdict).empty() ? "" : "FIX: " + fix_of(verdict);
+  const auto labelled = [](std::string_view label, const std::string& text) {
+    return text.empty() ? text : fmt::format("{}: {}", label, text);
+  };
+  const std::string why = labelled("WHY", why_of(run, verdict));
+  const std::string fix = labelled("FIX", fix_of(verdict));
   ending.why = wrap_to(why, kBlockColumns, 2, kHintRows);
   ending.fix = wrap_to(fix, kBlockColumns, 2, kHintRows);
   while (ending.why.size() + ending.fix.size() + 1 > rows) {
@@ -136,7 +139,7 @@ std::string model_line(const Run& run) {
   if (const auto parameters = parameters_of(run, load)) {
     parts.push_back(parameters_label(*parameters));
   }
-  if (run.raw.server) parts.push_back(fit(plain(run.raw.server->quant), 20));
+  if (const auto& server = run.raw.server) parts.push_back(fit(plain(server->quant), 20));
   if (const auto size = weight_bytes_of(run, load); size.value_or(0) > 0) {
     parts.push_back(format_bytes(*size));
   }
@@ -168,15 +171,16 @@ std::string cpu_line(const Run& run) {
 std::string settings_line(const Run& run) {
   const EngineLog* log = first_log(run);
   Sampling sampling = log == nullptr ? Sampling{} : log->sampling;
-  const bool answered = !run.passes.empty() && run.passes.front().answer;
-  if (answered) sampling = run.passes.front().answer->sampling;
+  const std::optional<ServerAnswer> none;
+  const auto& answer = run.passes.empty() ? none : run.passes.front().answer;
+  if (answer) sampling = answer->sampling;
   std::vector<std::string> parts;
   if (sampling.temperature) parts.push_back("temp " + decimals(*sampling.temperature));
   if (sampling.top_k) parts.push_back("top-k " + whole(*sampling.top_k));
   if (sampling.top_p) parts.push_back("top-p " + decimals(*sampling.top_p));
   if (sampling.min_p) parts.push_back("min-p " + decimals(*sampling.min_p));
   if (sampling.seed) parts.push_back(fmt::format("seed {}", *sampling.seed));
-  if (parts.empty() && answered) return "settings not recorded: the server's answer has none";
+  if (parts.empty() && answer) return "settings not recorded: the server's answer has none";
   if (parts.empty()) return "settings not recorded: the engine's log printed none";
   return fit(fmt::format("settings {}", fmt::join(parts, ", ")), kBlockColumns);
 }

@@ -53,10 +53,11 @@ std::string first_token_text(const Run& run) {
 
 std::string server_gpu_line(const Run& run, const Verdict& verdict) {
   const ServerClaim* claim = least_claim(run);
-  if (claim == nullptr || !claim->gpu_share()) {
+  const auto claimed = claim == nullptr ? std::nullopt : claim->gpu_share();
+  if (!claimed) {
     return "gpu      NO EVIDENCE (the server api exposes no placement)";
   }
-  const double share = std::clamp(*claim->gpu_share(), 0.0, 1.0);
+  const double share = std::clamp(*claimed, 0.0, 1.0);
   if (verdict.state == State::conflicting_evidence) {
     return fmt::format("gpu      NO EVIDENCE (ollama ps claims {} in GPU memory)",
                        percent_text(share));

@@ -56,7 +56,7 @@ std::string explain(const Run& run, const Verdict& verdict) {
       out += (line.starts_with(' ') && !row.starts_with(' ') ? "    " : "  ") + row + "\n";
     }
   }
-  add_section(out, "why", report::why_of(verdict));
+  add_section(out, "why", report::why_of(run, verdict));
   add_section(out, "fix", report::fix_of(verdict));
   const std::vector<std::string> remarks = report::remarks_of(run, "");
   if (!remarks.empty()) out += "remarks\n";

@@ -195,6 +195,16 @@ std::string why_of(const Verdict& verdict) {
   return why.empty() ? "unknown: the engine log does not say why" : why;
 }
 
+std::string why_of(const Run& run, const Verdict& verdict) {
+  const bool log_read =
+      std::ranges::any_of(run.raw.passes, [](const RawPass& pass) { return !pass.log.empty(); });
+  const bool known = verdict.cause && !verdict.cause->why.empty();
+  if (run.raw.server && !log_read && !known && is_degraded(verdict.state)) {
+    return "unknown: no log of the server was read";
+  }
+  return why_of(verdict);
+}
+
 std::string fix_of(const Verdict& verdict) {
   if (!is_degraded(verdict.state) || !verdict.cause) return "";
   return plain(verdict.cause->fix);

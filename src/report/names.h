@@ -46,6 +46,8 @@ namespace picchio::report {
 
 /// The WHY of a degraded verdict, known or not; empty for every other verdict.
 [[nodiscard]] std::string why_of(const Verdict& verdict);
+/// The same, where it may also be that a server's log was not read.
+[[nodiscard]] std::string why_of(const Run& run, const Verdict& verdict);
 [[nodiscard]] std::string fix_of(const Verdict& verdict);
 
 /// What a reader must know beside the verdict, most important first: passes that disagree, a

@@ -264,7 +264,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
                         {"decode", median_json(run.warm_decode)},
                         {"wallclock", median_json(run.warm_wallclock)}};
   out["state"] = name_of(verdict.state);
-  out["why"] = text_or_null(report::why_of(verdict));
+  out["why"] = text_or_null(report::why_of(run, verdict));
   out["telemetry"] = report::telemetry_json(run);
   out["exitCode"] = exit_code;
   out["evidenceDirectory"] = text_or_null(evidence_directory);

@@ -64,8 +64,7 @@ std::optional<double> steps_per_second(const ServerAnswer& answer) {
   return static_cast<double>(steps) * 1000 / *answer.eval_ms;
 }
 
-void remark_answer(Pass& pass, const RawPass& raw) {
-  const ServerAnswer& answer = *pass.answer;
+void remark_answer(Pass& pass, const ServerAnswer& answer, const RawPass& raw) {
   if (const auto reused = reused_tokens(pass); reused && *reused > 0) {
     pass.lanes.prefill_abstain = fmt::format("{} prompt tokens came from a cache", *reused);
     pass.remarks.push_back(pass.lanes.prefill_abstain);

@@ -16,7 +16,7 @@ namespace picchio {
 [[nodiscard]] std::optional<std::int64_t> reused_tokens(const Pass& pass);
 
 /// Words for what is odd about the answer, and abstentions of the lanes that it spoils.
-void remark_answer(Pass& pass, const RawPass& raw);
+void remark_answer(Pass& pass, const ServerAnswer& answer, const RawPass& raw);
 
 /// Decoding passes over the weights for each second, where a draft made some of the tokens.
 [[nodiscard]] std::optional<double> steps_per_second(const ServerAnswer& answer);

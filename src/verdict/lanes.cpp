@@ -173,7 +173,7 @@ Pass pass_of(const RawRun& run, const RawPass& raw, EngineLog log, ReadExchange 
   read_cpu(pass, raw, windows);
   remark_tokens(pass, run);
   remark_prompt(pass);
-  if (pass.answer) remark_answer(pass, raw);
+  if (pass.answer) remark_answer(pass, *pass.answer, raw);
   remark_clocks(pass, raw);
   if (raw.repeats > 0) {
     pass.remarks.push_back(

@@ -16,7 +16,7 @@ constexpr double kMsPerSecond = 1000;
 
 class Rises {
  public:
-  Rises(const RawExchange& exchange)
+  explicit Rises(const RawExchange& exchange)
       : before_(read_prometheus(exchange.counters_before)),
         after_(read_prometheus(exchange.counters_after)) {}
 

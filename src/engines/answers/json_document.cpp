@@ -52,9 +52,9 @@ const Json* object_in(const Json& object, const char* key) {
 }
 
 const Json& rows_in(const std::optional<Json>& document, const char* key) {
-  static const Json kNone = Json::array();
+  static const Json none = Json::array();
   const Json* found = document ? member(*document, key) : nullptr;
-  return found != nullptr && found->is_array() ? *found : kNone;
+  return found != nullptr && found->is_array() ? *found : none;
 }
 
 std::string text_in(const Json& object, const char* key) {

@@ -19,7 +19,7 @@ struct ServedTag {
 
 /// Left out: what another machine computes, what is said not to generate text, and names that are
 /// no tags. Pure.
-[[nodiscard]] Result<std::vector<ServedTag>> parse_served_tags(std::string_view json);
+[[nodiscard]] Result<std::vector<ServedTag>> parse_served_tags(std::string_view text);
 
 /// Asks `base_url` (see address.h) and waits for `patience` at most for each step of the answer.
 [[nodiscard]] Result<std::vector<ServedTag>> ask_served_tags(os::HttpClient& client,

@@ -237,7 +237,7 @@ Result<DetectedServer> detect_server(os::HttpClient& client, const Endpoint& end
   out.endpoint.base_url = base_of(endpoint.base_url);
   Questions ask(client, out.endpoint, patience);
   ask.ask("/");
-  if (ask.nobody()) return std::unexpected(*ask.nobody());
+  if (const auto& nobody = ask.nobody()) return std::unexpected(*nobody);
   if (auto proxy = passes_on(ask, out.endpoint.base_url)) return std::unexpected(*std::move(proxy));
   for (const Row& row : kRows) {
     if (row.is(ask, out)) {
@@ -245,7 +245,7 @@ Result<DetectedServer> detect_server(os::HttpClient& client, const Endpoint& end
       return out;
     }
     // One that fell silent would be waited for at every path.
-    if (ask.nobody()) return std::unexpected(*ask.nobody());
+    if (const auto& nobody = ask.nobody()) return std::unexpected(*nobody);
   }
   return std::unexpected(nothing_known(ask, out.endpoint.base_url));
 }

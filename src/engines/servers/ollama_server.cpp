@@ -126,9 +126,9 @@ Result<ServedModel> OllamaServer::choose_model(const std::string& asked, const W
     return fail(shown.error().kind, "what {} tells of '{}' cannot be read: {}", server,
                 fit(plain(asked), 60), shown.error().message);
   }
-  if (shown->remote_host && !shown->remote_host->empty()) {
+  if (const std::string elsewhere = shown->remote_host.value_or(""); !elsewhere.empty()) {
     return with_hint(fail(ErrorKind::unsupported, "'{}' is computed by {}, not by this ollama",
-                          fit(plain(asked), 80), fit(plain(*shown->remote_host), 60)),
+                          fit(plain(asked), 80), fit(plain(elsewhere), 60)),
                      "name a model that is stored here; 'ollama list' shows them");
   }
   const bool told = !shown->capabilities.empty();
