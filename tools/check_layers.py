@@ -17,7 +17,8 @@ MAY_INCLUDE = {
     "engines": {"base", "evidence", "os"},
     "kept": {"base", "evidence", "os"},
     "models": {"base", "evidence", "os", "engines"},
-    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "models"},
+    "results": {"base", "evidence", "verdict"},
+    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "models", "results"},
     "main.cpp": {"base", "commands", "evidence"},
 }
 SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|termios\.h|ifaddrs\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")

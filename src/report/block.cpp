@@ -102,20 +102,20 @@ std::vector<std::string> ending_lines(const Run& run, const Verdict& verdict, st
   return lines;
 }
 
-// The name of the GPU for the footer: the one that did the work, else the one that could have.
-std::string footer_gpu(const Run& run) {
+}  // namespace
+
+CountedName footer_gpu(const Run& run) {
   for (const DeviceAccount& device : run.placement.devices) {
     if (device.kind != DeviceKind::hardware_gpu || device.description.empty()) continue;
     const auto like = std::ranges::count_if(run.placement.devices, [&](const auto& other) {
       return other.kind == device.kind && other.description == device.description;
     });
-    return without_vendor(device.description) + (like > 1 ? fmt::format(" x{}", like) : "");
+    return {without_vendor(device.description), static_cast<int>(like)};
   }
   const MachineGpu* gpu = usable_gpu(run.raw.machine);
-  return gpu == nullptr ? "" : without_vendor(gpu->name);
+  return gpu == nullptr ? CountedName{} : CountedName{without_vendor(gpu->name), 1};
 }
 
-// As the log says, else the header, else the server.
 std::optional<double> parameters_of(const Run& run, const Load* load) {
   if (load != nullptr && load->parameters) return load->parameters;
   if (run.raw.model) return static_cast<double>(run.raw.model->parameters);
@@ -130,7 +130,28 @@ std::optional<std::int64_t> weight_bytes_of(const Run& run, const Load* load) {
   return std::nullopt;
 }
 
-}  // namespace
+std::optional<double> busy_cores(const Run& run) {
+  std::vector<double> cores;
+  for (const Pass& pass : run.passes) {
+    if (pass.cpu.decode_cores && std::isfinite(*pass.cpu.decode_cores)) {
+      cores.push_back(*pass.cpu.decode_cores);
+    }
+  }
+  if (cores.empty()) return std::nullopt;
+  std::ranges::sort(cores);
+  const std::size_t middle = cores.size() / 2;
+  return cores.size() % 2 == 1 ? cores[middle] : (cores[middle - 1] + cores[middle]) / 2;
+}
+
+std::optional<Sampling> sampling_of(const Run& run) {
+  const EngineLog* log = first_log(run);
+  Sampling out = log == nullptr ? Sampling{} : log->sampling;
+  const std::optional<ServerAnswer> none;
+  const auto& answer = run.passes.empty() ? none : run.passes.front().answer;
+  if (answer) out = answer->sampling;
+  const bool told = out.temperature || out.top_k || out.top_p || out.min_p || out.seed;
+  return told ? std::optional(out) : std::nullopt;
+}
 
 std::string model_line(const Run& run) {
   const EngineLog* log = first_log(run);
@@ -149,19 +170,10 @@ std::string model_line(const Run& run) {
 }
 
 std::string cpu_line(const Run& run) {
-  std::vector<double> cores;
-  for (const Pass& pass : run.passes) {
-    if (pass.cpu.decode_cores && std::isfinite(*pass.cpu.decode_cores)) {
-      cores.push_back(*pass.cpu.decode_cores);
-    }
-  }
-  if (cores.empty()) return "cpu      not read";
-  std::ranges::sort(cores);
-  const std::size_t middle = cores.size() / 2;
-  const double median =
-      cores.size() % 2 == 1 ? cores[middle] : (cores[middle - 1] + cores[middle]) / 2;
+  const auto busy = busy_cores(run);
+  if (!busy) return "cpu      not read";
   const EngineLog* log = first_log(run);
-  std::string line = fmt::format("cpu      {:.1f}", median);
+  std::string line = fmt::format("cpu      {:.1f}", *busy);
   if (run.raw.machine.logical_cores) line += fmt::format(" of {}", *run.raw.machine.logical_cores);
   line += " cores in decode";
   if (log != nullptr && log->threads) line += fmt::format(", {} threads", *log->threads);
@@ -169,19 +181,18 @@ std::string cpu_line(const Run& run) {
 }
 
 std::string settings_line(const Run& run) {
-  const EngineLog* log = first_log(run);
-  Sampling sampling = log == nullptr ? Sampling{} : log->sampling;
-  const std::optional<ServerAnswer> none;
-  const auto& answer = run.passes.empty() ? none : run.passes.front().answer;
-  if (answer) sampling = answer->sampling;
+  const auto told = sampling_of(run);
+  if (!told && !run.passes.empty() && run.passes.front().answer) {
+    return "settings not recorded: the server's answer has none";
+  }
+  if (!told) return "settings not recorded: the engine's log printed none";
+  const Sampling& sampling = *told;
   std::vector<std::string> parts;
   if (sampling.temperature) parts.push_back("temp " + decimals(*sampling.temperature));
   if (sampling.top_k) parts.push_back("top-k " + whole(*sampling.top_k));
   if (sampling.top_p) parts.push_back("top-p " + decimals(*sampling.top_p));
   if (sampling.min_p) parts.push_back("min-p " + decimals(*sampling.min_p));
   if (sampling.seed) parts.push_back(fmt::format("seed {}", *sampling.seed));
-  if (parts.empty() && answer) return "settings not recorded: the server's answer has none";
-  if (parts.empty()) return "settings not recorded: the engine's log printed none";
   return fit(fmt::format("settings {}", fmt::join(parts, ", ")), kBlockColumns);
 }
 
@@ -189,7 +200,9 @@ std::string footer_line(const Run& run) {
   const Machine& machine = run.raw.machine;
   const std::string version = plain(run.raw.picchio_version);
   std::string chip = fit(machine.chip.empty() ? "unknown chip" : plain(machine.chip), 50);
-  const std::string gpu = fit(footer_gpu(run), 40);
+  const CountedName counted = footer_gpu(run);
+  const std::string gpu =
+      fit(counted.name + (counted.count > 1 ? fmt::format(" x{}", counted.count) : ""), 40);
   if (!gpu.empty() && gpu != chip) chip += " + " + gpu;
   const std::string ram =
       machine.ram_bytes

@@ -4,10 +4,35 @@
 #include "evidence/run.h"
 #include "evidence/verdict.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace picchio::report {
+
+struct CountedName {
+  std::string name;
+  int count = 0;
+};
+/// The GPU that did the work, else the one that could have.
+[[nodiscard]] CountedName footer_gpu(const Run& run);
+/// As the log says, else the header, else the server. `load`: the first pass's, or null.
+[[nodiscard]] std::optional<double> parameters_of(const Run& run, const Load* load);
+[[nodiscard]] std::optional<std::int64_t> weight_bytes_of(const Run& run, const Load* load);
+/// Median over the passes, in decode.
+[[nodiscard]] std::optional<double> busy_cores(const Run& run);
+/// Absent: neither the engine nor the server told any.
+[[nodiscard]] std::optional<Sampling> sampling_of(const Run& run);
+/// Of the weights on hardware GPUs, 0 to 1; 1 where nothing that belongs there is missing.
+[[nodiscard]] std::optional<double> weights_share(const Placement& placement);
+/// A server that had its weights before the first request.
+[[nodiscard]] bool never_cold(const Run& run);
+/// "weights cached"; empty: not known.
+[[nodiscard]] std::string cache_note(const RawPass& pass);
+/// How many devices are as `leader` and hold weights.
+[[nodiscard]] std::size_t count_like(const Placement& placement, const DeviceAccount& leader);
 
 [[nodiscard]] std::string model_line(const Run& run);
 [[nodiscard]] std::string gpu_line(const Placement& placement, const EngineLog* log,

@@ -33,13 +33,6 @@ std::string_view engaged_word(Shape shape) {
   return "NO EVIDENCE";
 }
 
-std::size_t count_like(const Placement& placement, const DeviceAccount& leader) {
-  return static_cast<std::size_t>(std::ranges::count_if(placement.devices, [&](const auto& device) {
-    return device.kind == leader.kind && device.description == leader.description &&
-           device.weights_bytes.value_or(0) > 0;
-  }));
-}
-
 // "CUDA: GeForce RTX 4090 x2" in at most `room` columns: what stands in brackets behind the model
 // goes first, then the model, then everything. Empty when no device is known.
 std::string device_text(std::string_view name, std::string_view description, std::size_t like,
@@ -237,6 +230,19 @@ std::string comma_list(const std::vector<std::string>& parts) {
 }
 
 }  // namespace
+
+std::size_t count_like(const Placement& placement, const DeviceAccount& leader) {
+  return static_cast<std::size_t>(std::ranges::count_if(placement.devices, [&](const auto& device) {
+    return device.kind == leader.kind && device.description == leader.description &&
+           device.weights_bytes.value_or(0) > 0;
+  }));
+}
+
+std::optional<double> weights_share(const Placement& placement) {
+  if (nothing_missing(placement)) return 1.0;
+  if (!placement.weights_on_gpu_fraction) return std::nullopt;
+  return std::clamp(*placement.weights_on_gpu_fraction, 0.0, 1.0);
+}
 
 std::string gpu_line(const Placement& placement, const EngineLog* log,
                      const std::vector<std::string>& args) {

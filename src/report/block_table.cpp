@@ -61,20 +61,6 @@ std::string context_label(const Run& run) {
   return run.context ? fmt::format("ctx {}", *run.context) : "ctx ?";
 }
 
-/// A server that had its weights before the first request.
-bool never_cold(const Run& run) { return run.raw.server && !run.raw.server->loads_on_request; }
-
-std::string cache_note(const RawPass& pass) {
-  constexpr double kAllCached = 0.99;  // a few pages always come and go
-  constexpr double kNoneCached = 0.01;
-  if (pass.cache_dropped) return ", cache dropped";
-  if (!pass.cached_fraction || !std::isfinite(*pass.cached_fraction)) return "";
-  const double fraction = std::clamp(*pass.cached_fraction, 0.0, 1.0);
-  if (fraction >= kAllCached) return ", weights cached";
-  if (fraction <= kNoneCached) return ", read from disk";
-  return fmt::format(", {:.0f}% cached", 100 * fraction);
-}
-
 std::string where_line(const Run& run) {
   const Pass& pass = run.passes.front();
   std::string inside = figure(std::max(pass.wall_seconds, 0.0), 1) + " s";
@@ -84,7 +70,8 @@ std::string where_line(const Run& run) {
     inside += cores ? fmt::format(", {}/{} threads", *pass.log.threads, *cores)
                     : fmt::format(", {} threads", *pass.log.threads);
   }
-  if (!run.raw.passes.empty()) inside += cache_note(run.raw.passes.front());
+  const std::string note = run.raw.passes.empty() ? "" : cache_note(run.raw.passes.front());
+  if (!note.empty()) inside += ", " + note;
   constexpr std::string_view kHead = "where the cold pass went (";
   return fmt::format("{}{})", kHead, fit(inside, kBlockColumns - kHead.size() - 1));
 }
@@ -105,6 +92,19 @@ std::string bar_line(std::string_view label, std::optional<double> phase, double
 }
 
 }  // namespace
+
+bool never_cold(const Run& run) { return run.raw.server && !run.raw.server->loads_on_request; }
+
+std::string cache_note(const RawPass& pass) {
+  constexpr double kAllCached = 0.99;  // a few pages always come and go
+  constexpr double kNoneCached = 0.01;
+  if (pass.cache_dropped) return "cache dropped";
+  if (!pass.cached_fraction || !std::isfinite(*pass.cached_fraction)) return "";
+  const double fraction = std::clamp(*pass.cached_fraction, 0.0, 1.0);
+  if (fraction >= kAllCached) return "weights cached";
+  if (fraction <= kNoneCached) return "read from disk";
+  return fmt::format("{:.0f}% cached", 100 * fraction);
+}
 
 std::vector<std::string> table_lines(const Run& run) {
   std::vector<TableRow> rows = {{context_label(run), {"prefill", "decode", "wallclock"}}};

@@ -1,0 +1,266 @@
+#include "results/block_reader.h"
+
+#include "results/pasted_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace picchio::results {
+namespace {
+
+// A block of the established tool, as its issue tracker and forums show it.
+constexpr const char* kHealthy =
+    "model    Qwen3.5-9B-Q4_K_M.gguf, 8.95 B, 5.28 GiB, llama.cpp b9430\n"
+    "gpu      ENGAGED: 33/33 layers on GPU (Metal: Apple M5)\n"
+    "os       gpu idle 0%, work 99%, mem +6.0 GiB, 11.0 W, 0.52 J/tok\n"
+    "settings temp 0.8, top-k 40, top-p 0.95, min-p 0.05, seed 7\n"
+    "ctx 4096         prefill         decode      wallclock\n"
+    "  cold       584.9 tok/s     21.0 tok/s     13.1 tok/s\n"
+    "  warm mid   588.0 tok/s     21.1 tok/s     15.5 tok/s\n"
+    "  warm span      585~591      21.0~21.2      15.4~15.5\n"
+    "where the cold pass went (9.7 s, 4/10 threads)\n"
+    "  load weights    1.8 s  #####.......................   18%\n"
+    "  prefill         1.3 s  ####........................   13%\n"
+    "  decode          6.1 s  #################...........   62%\n"
+    "  engine misc     0.6 s  ##..........................    6%\n"
+    "VERDICT: HEALTHY. The GPU did the work. Quote the warm median\n"
+    "  decode: 21.1 tok/s.\n"
+    "-- picchio v0.1.0 mp1 on Apple M5, 32 GB, macOS 26.5.1\n";
+
+void expect_healthy(const PastedBlock& block) {
+  const RunFigures& run = block.figures;
+  EXPECT_EQ(run.model, "Qwen3.5-9B-Q4_K_M.gguf");
+  EXPECT_NEAR(run.parameters.value_or(0), 8.95e9, 1);
+  EXPECT_NEAR(run.weight_bytes.value_or(0), 5.28 * 1073741824, 1);
+  EXPECT_EQ(run.engine, "llama.cpp");
+  EXPECT_EQ(run.build, "b9430");
+  EXPECT_EQ(run.placement.engagement, Engagement::engaged);
+  EXPECT_EQ(run.placement.layers_on_gpu, 33);
+  EXPECT_EQ(run.placement.layers_total, 33);
+  EXPECT_EQ(run.placement.backend, "Metal");
+  EXPECT_EQ(run.placement.device, "Apple M5");
+  EXPECT_EQ(run.meter.idle_percent, 0);
+  EXPECT_EQ(run.meter.work_percent, 99);
+  EXPECT_NEAR(run.meter.memory_bytes.value_or(0), 6.0 * 1073741824, 1);
+  EXPECT_EQ(run.meter.watts, 11);
+  EXPECT_EQ(run.meter.joules_per_token, 0.52);
+  ASSERT_TRUE(run.sampling);
+  EXPECT_EQ(run.sampling->top_p, 0.95);
+  EXPECT_EQ(run.sampling->seed, 7);
+  EXPECT_EQ(run.context, 4096);
+  EXPECT_EQ(run.lane(Lane::prefill).cold.value, 584.9);
+  EXPECT_EQ(run.lane(Lane::wallclock).warm.value, 15.5);
+  EXPECT_EQ(run.lane(Lane::prefill).high, 591);
+  EXPECT_EQ(run.lane(Lane::decode).low, 21.0);
+  ASSERT_TRUE(run.cold_pass);
+  EXPECT_EQ(run.cold_pass->seconds, 9.7);
+  EXPECT_EQ(run.cold_pass->threads, 4);
+  EXPECT_EQ(run.cold_pass->cores, 10);
+  EXPECT_EQ(run.cold_pass->decode.seconds, 6.1);
+  EXPECT_EQ(run.cold_pass->misc.percent, 6);
+  EXPECT_EQ(run.state, State::healthy);
+  EXPECT_EQ(run.sentence, "The GPU did the work. Quote the warm median decode: 21.1 tok/s.");
+  EXPECT_EQ(run.version, "0.1.0");
+  EXPECT_EQ(run.protocol, "mp1");
+  EXPECT_EQ(run.machine.chip, "Apple M5");
+  EXPECT_EQ(run.machine.ram_gib, 32);
+  EXPECT_EQ(run.machine.os, "macOS 26.5.1");
+  EXPECT_TRUE(block.unread.empty()) << block.unread.front();
+}
+
+/// `text` with `change` done to every line.
+std::string each_line(const std::string& text,
+                      const std::function<std::string(const std::string&)>& change) {
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    out += change(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(BlockReader, AsWritten) {
+  const auto blocks = find_blocks(kHealthy);
+  ASSERT_EQ(blocks.size(), 1U);
+  expect_healthy(blocks[0]);
+  EXPECT_EQ(blocks[0].first_line, 1U);
+}
+
+TEST(BlockReader, WhateverAForumMakesOfIt) {
+  const std::string plain = kHealthy;
+  const auto prefixed = [&](const std::string& prefix, const std::string& suffix) {
+    return each_line(plain, [&](const std::string& line) { return prefix + line + suffix; });
+  };
+  const struct {
+    const char* name;
+    std::string text;
+  } kTable[] = {
+      {"Windows line ends", prefixed("", "\r\n")},
+      {"old Mac line ends", prefixed("", "\r")},
+      {"quoted", prefixed("> ", "\n")},
+      {"quoted twice", prefixed("> > ", "\n")},
+      {"quoted, HTML", prefixed("&gt; ", "\n")},
+      {"indented", prefixed("        ", "\n")},
+      {"in a table", prefixed("| ", " |\n")},
+      {"each line in backticks", prefixed("`", "`\n")},
+      {"blanks at the ends", prefixed("", "      \n")},
+      {"no blanks at the ends", each_line(plain,
+                                          [](const std::string& line) {
+                                            return line.substr(line.find_first_not_of(' ')) + "\n";
+                                          })},
+      {"non-breaking blanks", replaced(plain, " ", "\xC2\xA0")},
+      {"HTML blanks", replaced(plain, "  ", "&nbsp; ")},
+      {"tabs", replaced(plain, "    ", "\t")},
+      {"blanks collapsed",
+       [&] {
+         std::string out = plain;
+         while (out.contains("  ")) out = replaced(out, "  ", " ");
+         return out;
+       }()},
+      {"line breaks of HTML", prefixed("", "<br>")},
+      {"paragraphs of HTML", prefixed("<p class=\"x\">", "</p>\n")},
+      {"preformatted HTML", "<pre><code>" + plain + "</code></pre>"},
+      {"empty lines between", prefixed("", "\n\n")},
+      {"a long dash", replaced(plain, "--", "\xE2\x80\x94")},
+      {"colours", replaced(plain, "HEALTHY", "\x1b[32mHEALTHY\x1b[0m")},
+      {"a byte order mark", "\xEF\xBB\xBF" + plain},
+      {"other text around",
+       "Look, model of the year:\n\n```\n" + plain + "```\nmodel A, B\nThanks!"},
+      {"a command before", "$ picchio model.gguf --passes 3\n" + plain},
+      {"broken by a mail program",
+       replaced(replaced(plain, ", llama.cpp", ",\nllama.cpp"), ", 32 GB", ",\n32 GB")},
+  };
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(row.name);
+    const auto blocks = find_blocks(row.text);
+    ASSERT_EQ(blocks.size(), 1U);
+    expect_healthy(blocks[0]);
+  }
+}
+
+TEST(BlockReader, SeveralAreKeptApart) {
+  const std::string bare =
+      "model    other.gguf, ollama 0.31.1\n"
+      "ctx 512          prefill         decode      wallclock\n"
+      "  warm mid     1.0 tok/s            n/a        abstain\n";
+  const auto blocks = find_blocks("first:\n" + bare + "\nand\n\n" + kHealthy + bare);
+  ASSERT_EQ(blocks.size(), 3U);
+  EXPECT_EQ(blocks[0].first_line, 2U);
+  EXPECT_EQ(blocks[0].figures.model, "other.gguf");
+  EXPECT_EQ(blocks[0].figures.build, "0.31.1");
+  EXPECT_FALSE(blocks[0].figures.state) << "nothing of the second";
+  EXPECT_EQ(blocks[0].figures.lane(Lane::prefill).warm.value, 1.0);
+  EXPECT_FALSE(blocks[0].figures.lane(Lane::decode).warm.value);
+  EXPECT_FALSE(blocks[0].figures.lane(Lane::decode).warm.abstains);
+  EXPECT_TRUE(blocks[0].figures.lane(Lane::wallclock).warm.abstains);
+  expect_healthy(blocks[1]);
+  EXPECT_EQ(blocks[2].figures.model, "other.gguf");
+}
+
+TEST(BlockReader, WhatIsNone) {
+  for (const char* text :
+       {"", "\n\n\n", "model", "model A, B", "model    a, b\nVERDICT: HEALTHY.\n",
+        "gpu      ENGAGED: 33/33 layers on GPU\nVERDICT: HEALTHY. x\n",
+        "model    a, b\ngpu      ENGAGED: 1/1 layers on GPU\nand nothing more\n",
+        "The model was good, the gpu too.\n"}) {
+    EXPECT_TRUE(find_blocks(text).empty()) << text;
+  }
+}
+
+TEST(BlockReader, LinesOfOurOwn) {
+  const auto blocks = find_blocks(
+      "model    qwen3.6:35b-a3b, 34.7 B, Q4_K_M, 20.31 GiB, ollama 0.31.1\n"
+      "gpu      PARTIAL: 22/41 layers on GPU (CUDA: RTX 4090 x2) [-ngl 22 -ot \"a=CPU\"]\n"
+      "bytes    weights 52.3% gpu, kv 10.0 of 20.0 GiB gpu, 5.3 GiB on CUDA0,\n"
+      "         5.3 GiB on CUDA1, 9.70 GiB host\n"
+      "os       gpu idle 3%, work 41%, mem +10.9 GiB, 151 W, 4.40 J/tok, throttled\n"
+      "         gpu 0 40% +5.4 GiB 70.0 W; gpu 1 41% +5.5 GiB 81.0 W\n"
+      "cpu      6.9 of 16 cores in decode, 8 threads\n"
+      "settings not recorded: the server's answer has none\n"
+      "rates    by its own timings, TTFT 0.80 s cold, 0.50 s warm\n"
+      "ctx 8192         prefill         decode      wallclock\n"
+      "  first      572.2 tok/s     28.9 tok/s            n/a\n"
+      "cold start not measured: the server already owned the weights\n"
+      "VERDICT: PARTIAL OFFLOAD. 48% of the weights lie in host\n"
+      "  memory; decode waits for them.\n"
+      "WHY: forced by flag: -ngl 22\n"
+      "FIX: leave -ngl out: the engine fits\n"
+      "  the layers itself\n"
+      "-- picchio v0.2.0 mp1 on Intel(R) Xeon(R), 8 cores + RTX 4090 x2, 64 GB, Linux 6.1\n");
+  ASSERT_EQ(blocks.size(), 1U);
+  const RunFigures& run = blocks[0].figures;
+  EXPECT_TRUE(blocks[0].unread.empty()) << blocks[0].unread.front();
+  EXPECT_EQ(run.model, "qwen3.6:35b-a3b");
+  EXPECT_EQ(run.quant, "Q4_K_M");
+  EXPECT_EQ(run.placement.arguments, "-ngl 22 -ot \"a=CPU\"");
+  EXPECT_EQ(run.placement.device, "RTX 4090");
+  EXPECT_EQ(run.placement.device_count, 2);
+  EXPECT_NEAR(run.placement.gpu_share.value_or(0), 0.523, 1e-9);
+  EXPECT_EQ(run.placement.kv, "10.0 of 20.0 GiB gpu");
+  ASSERT_EQ(run.placement.devices.size(), 3U);
+  EXPECT_EQ(run.placement.devices[1].device, "CUDA1");
+  EXPECT_EQ(run.placement.devices[2].device, "host");
+  EXPECT_TRUE(run.meter.throttled);
+  EXPECT_EQ(run.meter.joules_per_token, 4.4);
+  EXPECT_EQ(run.cpu.busy_cores, 6.9);
+  EXPECT_EQ(run.cpu.cores, 16);
+  EXPECT_EQ(run.cpu.threads, 8);
+  EXPECT_FALSE(run.sampling);
+  EXPECT_TRUE(run.only_one_pass);
+  EXPECT_TRUE(run.server_was_warm);
+  EXPECT_EQ(run.state, State::partial_offload);
+  EXPECT_EQ(run.sentence, "48% of the weights lie in host memory; decode waits for them.");
+  EXPECT_EQ(run.why, "forced by flag: -ngl 22");
+  EXPECT_EQ(run.fix, "leave -ngl out: the engine fits the layers itself");
+  EXPECT_EQ(run.machine.chip, "Intel(R) Xeon(R), 8 cores");
+  EXPECT_EQ(run.machine.gpu, "RTX 4090");
+  EXPECT_EQ(run.machine.gpu_count, 2);
+}
+
+TEST(BlockReader, LinesThatAreCutOrWrongAreTold) {
+  std::string text = kHealthy;
+  text = replaced(text, "33/33 layers on GPU (Metal: Apple M5)", "many layers");
+  text = replaced(text, "584.9 tok/s", "584.9 km/h");
+  const auto blocks = find_blocks(text);
+  ASSERT_EQ(blocks.size(), 1U);
+  ASSERT_EQ(blocks[0].unread.size(), 2U);
+  EXPECT_EQ(blocks[0].unread[0], "gpu ENGAGED: many layers");
+  EXPECT_FALSE(blocks[0].figures.lane(Lane::prefill).cold.value);
+}
+
+TEST(BlockReader, RecordedBlocksAreReadWhole) {
+  const std::filesystem::path folder = std::filesystem::path(PICCHIO_CORPUS_DIR) / "blocks";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded blocks here";
+  for (const char* name : {"cpu-fallback.txt", "healthy-metal.txt", "linux-4090.txt",
+                           "linux-5090-cuda.txt", "ollama-35b.txt", "server-endpoint.txt"}) {
+    SCOPED_TRACE(name);
+    std::ifstream in(folder / name);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    const auto blocks = find_blocks(text);
+    ASSERT_EQ(blocks.size(), 1U);
+    EXPECT_TRUE(blocks[0].unread.empty()) << blocks[0].unread.front();
+    const RunFigures& run = blocks[0].figures;
+    EXPECT_TRUE(run.state && run.context && run.machine.ram_gib) << text;
+    EXPECT_TRUE(run.lane(Lane::decode).warm.value && run.lane(Lane::decode).low);
+    EXPECT_FALSE(run.machine.os.empty() || run.engine.empty() || run.build.empty());
+  }
+}
+
+}  // namespace
+}  // namespace picchio::results

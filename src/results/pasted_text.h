@@ -1,0 +1,16 @@
+// Text as it comes out of forums, mails and web pages, made readable line by line. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace picchio::results {
+
+/// The lines of `text` as whoever pasted them had them, but for blanks at their ends: HTML entities
+/// and the tags that break lines are undone, quote marks ("> > ", "| ") and backticks taken off,
+/// the blanks, dashes and dots that editors put in place of ASCII put back, Windows and old Mac
+/// line ends read. Runs of blanks within a line are kept. Printable ASCII, as plain() leaves it.
+[[nodiscard]] std::vector<std::string> pasted_lines(std::string_view text);
+
+}  // namespace picchio::results
