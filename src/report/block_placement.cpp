@@ -129,10 +129,9 @@ bool nothing_missing(const Placement& placement) {
 
 std::string weights_text(const Placement& placement) {
   if (nothing_missing(placement)) return "weights 100% gpu";
-  if (!placement.weights_on_gpu_fraction) return "";
-  // "0% gpu" would say that no GPU has them; behind RPC nobody knows.
-  if (placement.shape == Shape::remote && *placement.weights_on_gpu_fraction <= 0) return "";
-  const double percent = 100 * std::clamp(*placement.weights_on_gpu_fraction, 0.0, 1.0);
+  const auto share = weights_share(placement);
+  if (!share) return "";
+  const double percent = 100 * *share;
   if (percent == 0 || percent == 100) return fmt::format("weights {:.0f}% gpu", percent);
   // Neither end is reached by rounding: 99.97 % with a tensor on the host is not 100 %.
   return fmt::format("weights {:.1f}% gpu", std::clamp(percent, 0.1, 99.9));
@@ -241,6 +240,10 @@ std::size_t count_like(const Placement& placement, const DeviceAccount& leader) 
 std::optional<double> weights_share(const Placement& placement) {
   if (nothing_missing(placement)) return 1.0;
   if (!placement.weights_on_gpu_fraction) return std::nullopt;
+  // "0% gpu" would say that no GPU has them; behind RPC nobody knows.
+  if (placement.shape == Shape::remote && *placement.weights_on_gpu_fraction <= 0) {
+    return std::nullopt;
+  }
   return std::clamp(*placement.weights_on_gpu_fraction, 0.0, 1.0);
 }
 

@@ -180,6 +180,7 @@ RunFigures figures_of(const Run& run, const Verdict& verdict) {
   const Load* load = log == nullptr ? nullptr : main_load(*log);
   RunFigures out;
   out.model = report::model_label(run);
+  if (out.model == "model name unknown") out.model.clear();
   out.parameters = report::parameters_of(run, load);
   if (const auto& server = run.raw.server) out.quant = plain(server->quant);
   if (const auto bytes = report::weight_bytes_of(run, load)) {
@@ -190,6 +191,7 @@ RunFigures figures_of(const Run& run, const Verdict& verdict) {
   const std::size_t blank =
       run.raw.server ? name_of(run.raw.server->kind).size() : engine.find(' ');
   out.engine = engine.substr(0, blank);
+  if (out.engine == "engine") out.engine.clear();
   out.build = blank >= engine.size() ? "" : engine.substr(blank + 1);
   if (out.build == "(version unknown)") out.build.clear();
   out.placement = placement_figures(run, verdict);

@@ -12,6 +12,11 @@
 namespace picchio::results {
 namespace {
 
+/// Empty for what a block says where it does not know.
+std::string known(std::string_view text, std::string_view unknown) {
+  return std::string(text == unknown ? std::string_view() : text);
+}
+
 constexpr std::array kEngines = {"llama.cpp",
                                  "ollama",
                                  "llama-server",
@@ -230,7 +235,7 @@ bool read_model(std::string_view text, RunFigures& out) {
       kEngines, [&](std::string_view name) { return label.starts_with(std::string(name) + ' '); });
   const std::size_t blank =
       named == kEngines.end() ? label.find(' ') : std::string_view(*named).size();
-  out.engine = label.substr(0, blank);
+  out.engine = known(std::string_view(label).substr(0, blank), "engine");
   out.build = blank == std::string::npos ? "" : label.substr(blank + 1);
   if (out.build == "(version unknown)") out.build.clear();
   // From the end: a file's name may hold commas as well.
@@ -252,8 +257,8 @@ bool read_model(std::string_view text, RunFigures& out) {
       parts.push_back(quant);
     }
   }
-  out.model = joined(parts);
-  return !out.model.empty();
+  out.model = known(joined(parts), "model name unknown");
+  return true;
 }
 
 bool read_gpu(std::string_view text, PlacementFigures& out) {
@@ -479,13 +484,14 @@ bool read_footer(std::string_view text, RunFigures& out) {
   if (ram == std::string_view::npos) return false;
   const std::size_t comma = machine.substr(0, ram).rfind(", ");
   if (comma == std::string_view::npos) return false;
-  out.version = words[0];
+  out.version = known(words[0], "?");
   out.protocol = words.size() > 1 ? words[1] : "";
-  out.machine.os = trim(machine.substr(ram + std::string_view(" GB, ").size()));
+  out.machine.os =
+      known(trim(machine.substr(ram + std::string_view(" GB, ").size())), "unknown OS");
   out.machine.ram_gib = parse_double(machine.substr(comma + 2, ram - comma - 2));
   std::string chip(machine.substr(0, comma));
   const std::size_t plus = chip.find(" + ");
-  out.machine.chip = chip.substr(0, plus);
+  out.machine.chip = known(std::string_view(chip).substr(0, plus), "unknown chip");
   if (plus == std::string::npos) return true;
   out.machine.gpu = chip.substr(plus + 3);
   out.machine.gpu_count = take_count(out.machine.gpu);
