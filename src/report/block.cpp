@@ -161,9 +161,8 @@ std::string model_line(const Run& run) {
     parts.push_back(parameters_label(*parameters));
   }
   if (const auto& server = run.raw.server) parts.push_back(fit(plain(server->quant), 20));
-  if (const auto size = weight_bytes_of(run, load); size.value_or(0) > 0) {
-    parts.push_back(format_bytes(*size));
-  }
+  const std::int64_t size = weight_bytes_of(run, load).value_or(0);
+  if (size > 0) parts.push_back(format_bytes(size));
   parts.push_back(fit(engine_label(run), 40));
   std::erase(parts, "");
   return fit(fmt::format("model    {}", fmt::join(parts, ", ")), kWideColumns);

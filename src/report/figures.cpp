@@ -77,10 +77,10 @@ PlacementFigures placement_figures(const Run& run, const Verdict& verdict) {
   out.gpu_share = report::weights_share(placement);
   if (placement.kv_on) out.kv = name_of(*placement.kv_on);
   for (const DeviceAccount& device : placement.devices) {
-    if (device.weights_bytes.value_or(0) <= 0) continue;
+    const std::int64_t bytes = device.weights_bytes.value_or(0);
+    if (bytes <= 0) continue;
     const bool host = device.kind == DeviceKind::host;
-    out.devices.push_back({host ? "host" : plain(device.name),
-                           static_cast<double>(*device.weights_bytes),
+    out.devices.push_back({host ? "host" : plain(device.name), static_cast<double>(bytes),
                            note_of(device, out.gpu_share == 1.0)});
   }
   return out;

@@ -207,6 +207,28 @@ std::optional<Rate> take_rate(std::string_view& text) {
   return out;
 }
 
+/// One figure of the meters: "mem +6.0 GiB".
+bool read_meter(std::string_view part, MeterFigures& out) {
+  if (take_prefix(part, "idle ")) return (out.idle_percent = take_percent(part)).has_value();
+  if (part == "work not told") return true;
+  if (take_prefix(part, "work ")) return (out.work_percent = take_percent(part)).has_value();
+  if (take_prefix(part, "mem ")) {
+    const bool less = part.starts_with('-');
+    if (less || part.starts_with('+')) part.remove_prefix(1);
+    const auto size = size_of(part);
+    if (size) out.memory_bytes = less ? -*size : *size;
+    return size.has_value();
+  }
+  if (part == "n/a J/tok") return true;
+  if (part.ends_with(" J/tok")) {
+    return (out.joules_per_token = number_before(part, " J/tok")).has_value();
+  }
+  if (part.ends_with(" W")) return (out.watts = number_before(part, " W")).has_value();
+  if (part != "throttled") return false;
+  out.throttled = true;
+  return true;
+}
+
 std::optional<State> take_state(std::string_view& text) {
   for (const State state : {State::healthy, State::cpu_only_machine, State::no_placement_evidence,
                             State::partial_offload, State::silent_cpu_fallback,
@@ -326,31 +348,9 @@ bool read_os(std::string_view text, MeterFigures& out) {
     out.not_sampled = rest;
     return true;
   }
-  rest = rest.substr(0, rest.find(';'));
   bool read_any = false;
-  for (std::string_view part : at_commas(rest)) {
-    std::optional<double> value;
-    if (take_prefix(part, "idle ")) {
-      value = out.idle_percent = take_percent(part);
-    } else if (part == "work not told") {
-      read_any = true;
-    } else if (take_prefix(part, "work ")) {
-      value = out.work_percent = take_percent(part);
-    } else if (take_prefix(part, "mem ")) {
-      const bool less = part.starts_with('-');
-      if (less || part.starts_with('+')) part.remove_prefix(1);
-      value = size_of(part);
-      if (value) out.memory_bytes = less ? -*value : *value;
-    } else if (part.ends_with(" J/tok")) {
-      value = out.joules_per_token = number_before(part, " J/tok");
-      read_any = read_any || part.starts_with("n/a");
-    } else if (part.ends_with(" W")) {
-      value = out.watts = number_before(part, " W");
-    } else if (part == "throttled") {
-      out.throttled = true;
-      read_any = true;
-    }
-    read_any = read_any || value.has_value();
+  for (const std::string_view part : at_commas(rest.substr(0, rest.find(';')))) {
+    if (read_meter(part, out)) read_any = true;
   }
   return read_any;
 }

@@ -117,33 +117,53 @@ std::size_t complete_footer(Part& footer, const std::vector<std::string>& lines,
   return 0;
 }
 
-/// The lines from `begin` on that make one block.
+/// Counts empty lines: some pages double line ends, so what ends a block is more of them in a row
+/// than stand within it.
+class BlankLines {
+ public:
+  /// Whether the block, whose VERDICT has begun if `ending`, is over.
+  bool ends(bool ending) {
+    ++count_;
+    if (!ending) usual_ = std::max(usual_, count_);
+    return ending && count_ > usual_;
+  }
+  void none() { count_ = 0; }
+
+ private:
+  std::size_t count_ = 0;
+  std::size_t usual_ = 0;
+};
+
+/// Adds a line that is not empty; true: it is a footer.
+bool add_line(std::string_view line, std::vector<Part>& parts) {
+  const auto after = parts.empty() ? std::nullopt : std::optional(parts.back().line);
+  if (const Label* label = label_of(line, after)) {
+    parts.push_back({label->line, label->text, std::string(trim(line.substr(label->text.size())))});
+    return label->line == Line::footer;
+  }
+  if (parts.empty()) return false;
+  // The second row of the meters tells each GPU's part.
+  parts.back().text += parts.back().line == Line::os ? "; " : " ";
+  parts.back().text += trim(line);
+  return false;
+}
+
+/// The lines from `begin` on that make one block; `end`: the first behind it.
 std::vector<Part> parts_of(const std::vector<std::string>& lines, std::size_t begin,
                            std::size_t& end) {
   std::vector<Part> out;
-  std::size_t blank_lines = 0;
-  std::size_t usual = 0;  // blank lines between two of a block's: some pages double line ends
+  BlankLines blanks;
   for (end = begin; end < lines.size() && end - begin < kMostLines; ++end) {
     const std::string_view line = lines[end];
     if (end > begin && begins_block(line)) break;
     if (line.empty() || line == "```") {
-      const bool ending = !out.empty() && out.back().line >= Line::verdict;
-      if (++blank_lines > usual && ending) break;
-      if (!ending) usual = std::max(usual, blank_lines);
+      if (blanks.ends(!out.empty() && out.back().line >= Line::verdict)) break;
       continue;
     }
-    blank_lines = 0;
-    const auto after = out.empty() ? std::nullopt : std::optional(out.back().line);
-    if (const Label* label = label_of(line, after)) {
-      out.push_back({label->line, label->text, std::string(trim(line.substr(label->text.size())))});
-      if (label->line == Line::footer) {
-        end += 1 + complete_footer(out.back(), lines, end + 1);
-        break;
-      }
-    } else if (!out.empty()) {
-      // The second row of the meters tells each GPU's part.
-      out.back().text += out.back().line == Line::os ? "; " : " ";
-      out.back().text += trim(line);
+    blanks.none();
+    if (add_line(line, out)) {
+      end += 1 + complete_footer(out.back(), lines, end + 1);
+      break;
     }
   }
   return out;

@@ -1,0 +1,32 @@
+// Compares two runs by their figures. Pure.
+#pragma once
+
+#include "evidence/comparison.h"
+#include "evidence/figures.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace picchio::results {
+
+/// `tolerance`: a relative difference that is not one, for every lane. Absent: the runs' own
+/// spread, which is the sum of both ranges over their medians, never below kLeastSpread;
+/// kUnknownSpread where one of them has a single warm pass or none.
+[[nodiscard]] Comparison compare(const RunFigures& a, const RunFigures& b,
+                                 std::optional<double> tolerance);
+
+// Clocks that step and rounding to one digit: repeated runs of one idle machine differ by as much.
+inline constexpr double kLeastSpread = 0.01;
+// Between runs of one machine minutes apart, most of what is seen stays within this.
+inline constexpr double kUnknownSpread = 0.05;
+
+/// What two names of one model have in common: without folder, ending, shard number, quant and
+/// everything but letters and digits; "qwen3.5:9b" is as "Qwen3.5-9B-Q4_K_M.gguf". Empty for names
+/// that are none ("model.gguf", a blob).
+[[nodiscard]] std::string model_core(std::string_view name);
+
+/// The quant that a model's name tells: "Q4_K_M"; empty: none.
+[[nodiscard]] std::string quant_in_name(std::string_view name);
+
+}  // namespace picchio::results
