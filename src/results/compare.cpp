@@ -111,8 +111,8 @@ std::string placement_text(const RunFigures& run) {
 std::optional<double> share_of(const RunFigures& run) {
   const PlacementFigures& place = run.placement;
   if (place.gpu_share) return place.gpu_share;
-  if (place.layers_total.value_or(0) > 0) {
-    return static_cast<double>(place.layers_on_gpu.value_or(0)) / *place.layers_total;
+  if (const int total = place.layers_total.value_or(0); total > 0) {
+    return static_cast<double>(place.layers_on_gpu.value_or(0)) / total;
   }
   if (place.claimed_share && place.engagement != Engagement::no_evidence) {
     return place.claimed_share;
@@ -148,10 +148,9 @@ std::string device_of(const RunFigures& run) {
 
 std::optional<double> bits_of(const RunFigures& run) {
   if (run.more.bits_per_weight) return run.more.bits_per_weight;
-  if (run.weight_bytes && run.parameters.value_or(0) > 0) {
-    return kBitsPerByte * *run.weight_bytes / *run.parameters;
-  }
-  return std::nullopt;
+  const double parameters = run.parameters.value_or(0);
+  if (!run.weight_bytes || parameters <= 0) return std::nullopt;
+  return kBitsPerByte * *run.weight_bytes / parameters;
 }
 
 std::string quant_of(const RunFigures& run) {
@@ -269,6 +268,14 @@ std::optional<double> spread_of(const LaneFigures& lane) {
   return (*lane.high - *lane.low) / middle;
 }
 
+/// Empty: both have a figure.
+std::string why_no_ratio(const Rate& a, const Rate& b) {
+  if (a.value && b.value) return "";
+  if (!a.value && !b.value) return "no figure";
+  const Rate& missing = a.value ? b : a;
+  return fmt::format("{} {}", a.value ? "B" : "A", missing.abstains ? "abstains" : "has no figure");
+}
+
 ComparedLane compare_lane(Lane which, const RunFigures& a, const RunFigures& b,
                           std::optional<double> tolerance) {
   const LaneFigures& x = a.lane(which);
@@ -280,21 +287,13 @@ ComparedLane compare_lane(Lane which, const RunFigures& a, const RunFigures& b,
   const Rate& from_b = out.warm ? y.warm : y.cold;
   out.a = from_a.value;
   out.b = from_b.value;
-  if (!out.a || !out.b) {
-    const std::string who = out.a ? "B" : out.b ? "A" : "neither";
-    const bool abstains = from_a.abstains || from_b.abstains;
-    out.why_not = out.a || out.b
-                      ? fmt::format("{} {}", who, abstains ? "abstains" : "has no figure")
-                      : "no figure";
-    return out;
-  }
-  if (a.protocol != b.protocol) {
+  out.why_not = why_no_ratio(from_a, from_b);
+  // Wall-clock holds what a protocol asks for, so it compares with nothing else.
+  if (out.why_not.empty() && which == Lane::wallclock && a.protocol != b.protocol) {
     out.why_not = fmt::format("A follows {}, B {}", a.protocol.empty() ? "no protocol" : a.protocol,
                               b.protocol.empty() ? "no protocol" : b.protocol);
-    // Wall-clock holds what a protocol asks for, so it compares with nothing else.
-    if (which == Lane::wallclock) return out;
-    out.why_not.clear();
   }
+  if (!out.why_not.empty()) return out;
   const auto spread_a = out.warm ? spread_of(x) : std::nullopt;
   const auto spread_b = out.warm ? spread_of(y) : std::nullopt;
   // The sum of two ranges of two passes each covers 97 of 100 differences by chance.
