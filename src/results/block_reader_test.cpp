@@ -110,7 +110,7 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
   const struct {
     const char* name;
     std::string text;
-  } kTable[] = {
+  } table[] = {
       {"Windows line ends", prefixed("", "\r\n")},
       {"old Mac line ends", prefixed("", "\r")},
       {"quoted", prefixed("> ", "\n")},
@@ -146,7 +146,7 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
       {"broken by a mail program",
        replaced(replaced(plain, ", llama.cpp", ",\nllama.cpp"), ", 32 GB", ",\n32 GB")},
   };
-  for (const auto& row : kTable) {
+  for (const auto& row : table) {
     SCOPED_TRACE(row.name);
     const auto blocks = find_blocks(row.text);
     ASSERT_EQ(blocks.size(), 1U);

@@ -61,7 +61,7 @@ TEST(Compare, TheFirstDifferenceOnTheLadderIsTheSuspect) {
   const struct {
     const char* suspect;
     std::function<void(RunFigures&)> change;
-  } kTable[] = {
+  } table[] = {
       {"placement",
        [](RunFigures& run) {
          run.placement.layers_on_gpu = 10;
@@ -85,7 +85,7 @@ TEST(Compare, TheFirstDifferenceOnTheLadderIsTheSuspect) {
       {"OS", [](RunFigures& run) { run.machine.os = "Linux 6.14"; }},
       {"", [](RunFigures&) {}},
   };
-  for (const auto& row : kTable) {
+  for (const auto& row : table) {
     SCOPED_TRACE(row.suspect);
     RunFigures other = healthy();
     row.change(other);
@@ -114,12 +114,12 @@ TEST(Compare, TheRunsOwnSpreadIsNoDifference) {
     double high;
     std::optional<double> tolerance;
     bool differs;
-  } kTable[] = {{100, 99, 101, {}, false},        {103.9, 103, 105, {}, false},
-                {96.4, 95.5, 97.5, {}, false},    {106, 105, 107, {}, true},
-                {100.9, 100.9, 100.9, {}, false}, {104.5, 104.5, 104.5, {}, false},
-                {106, 106, 106, {}, true},        {104, 103, 105, 0.02, true},
-                {112, 111, 113, 0.15, false},     {100.1, 100.05, 100.15, {}, false}};
-  for (const auto& row : kTable) {
+  } table[] = {{100, 99, 101, {}, false},        {103.9, 103, 105, {}, false},
+               {96.4, 95.5, 97.5, {}, false},    {106, 105, 107, {}, true},
+               {100.9, 100.9, 100.9, {}, false}, {104.5, 104.5, 104.5, {}, false},
+               {106, 106, 106, {}, true},        {104, 103, 105, 0.02, true},
+               {112, 111, 113, 0.15, false},     {100.1, 100.05, 100.15, {}, false}};
+  for (const auto& row : table) {
     RunFigures a = healthy();
     RunFigures b = healthy();
     a.lane(Lane::decode) = {{}, {100, false}, 99, 101};
@@ -146,18 +146,18 @@ TEST(Compare, NamesOfOneModel) {
     const char* a;
     const char* b;
     bool same;
-  } kTable[] = {{"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-9B-Q8_0.gguf", true},
-                {"Qwen3.5-9B-Q4_K_M.gguf", "qwen3.5:9b", true},
-                {"/m/Qwen3.5-9B-UD-Q4_K_XL.gguf", "qwen3.5-9b-IQ2_XXS.gguf", true},
-                {"Qwen3.5-9B.Q4_K_M-00001-of-00003.gguf", "Qwen3.5-9B", true},
-                {"llama_Q4_K_M.gguf", "llama-f16.gguf", true},
-                {"gpt-oss-20b-MXFP4.gguf", "gpt-oss:20b", true},
-                {"tiny:latest", "tiny", true},
-                {"qwen1b.gguf", "qwen1bv2.gguf", false},
-                {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-9B-abliterated-Q4_K_M.gguf", false},
-                {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-4B-Q4_K_M.gguf", false},
-                {"q4-model-a.gguf", "q4-model-b.gguf", false}};
-  for (const auto& row : kTable) {
+  } table[] = {{"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-9B-Q8_0.gguf", true},
+               {"Qwen3.5-9B-Q4_K_M.gguf", "qwen3.5:9b", true},
+               {"/m/Qwen3.5-9B-UD-Q4_K_XL.gguf", "qwen3.5-9b-IQ2_XXS.gguf", true},
+               {"Qwen3.5-9B.Q4_K_M-00001-of-00003.gguf", "Qwen3.5-9B", true},
+               {"llama_Q4_K_M.gguf", "llama-f16.gguf", true},
+               {"gpt-oss-20b-MXFP4.gguf", "gpt-oss:20b", true},
+               {"tiny:latest", "tiny", true},
+               {"qwen1b.gguf", "qwen1bv2.gguf", false},
+               {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-9B-abliterated-Q4_K_M.gguf", false},
+               {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-4B-Q4_K_M.gguf", false},
+               {"q4-model-a.gguf", "q4-model-b.gguf", false}};
+  for (const auto& row : table) {
     EXPECT_EQ(model_core(row.a) == model_core(row.b), row.same) << row.a << " " << row.b;
     EXPECT_FALSE(model_core(row.a).empty());
   }
@@ -186,20 +186,20 @@ TEST(Compare, QuantsInNames) {
   const struct {
     const char* name;
     const char* quant;
-  } kTable[] = {{"a-Q4_K_M.gguf", "Q4_K_M"},
-                {"a-UD-IQ2_XXS.gguf", "IQ2_XXS"},
-                {"a.q8_0.gguf", "Q8_0"},
-                {"llama_Q5_K_S.gguf", "Q5_K_S"},
-                {"a-bf16.gguf", "BF16"},
-                {"a-MXFP4_MOE.gguf", "MXFP4_MOE"},
-                {"qwen3:8b-q4_K_M", "Q4_K_M"},
-                {"a-Q6_K_L.gguf", "Q6_K_L"},
-                {"a-TQ1_0.gguf", "TQ1_0"},
-                {"qwen2.gguf", ""},
-                {"iq.gguf", ""},
-                {"q9_0.gguf", ""},
-                {"", ""}};
-  for (const auto& row : kTable) EXPECT_EQ(quant_in_name(row.name), row.quant) << row.name;
+  } table[] = {{"a-Q4_K_M.gguf", "Q4_K_M"},
+               {"a-UD-IQ2_XXS.gguf", "IQ2_XXS"},
+               {"a.q8_0.gguf", "Q8_0"},
+               {"llama_Q5_K_S.gguf", "Q5_K_S"},
+               {"a-bf16.gguf", "BF16"},
+               {"a-MXFP4_MOE.gguf", "MXFP4_MOE"},
+               {"qwen3:8b-q4_K_M", "Q4_K_M"},
+               {"a-Q6_K_L.gguf", "Q6_K_L"},
+               {"a-TQ1_0.gguf", "TQ1_0"},
+               {"qwen2.gguf", ""},
+               {"iq.gguf", ""},
+               {"q9_0.gguf", ""},
+               {"", ""}};
+  for (const auto& row : table) EXPECT_EQ(quant_in_name(row.name), row.quant) << row.name;
 }
 
 TEST(Compare, RecordedBlocks) {

@@ -1,0 +1,186 @@
+#include "base/text.h"
+#include "results/verify_parts.h"
+#include "verdict/bandwidth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace picchio::results {
+namespace {
+
+constexpr double kPrintedShare = 0.006;  // percent are printed whole by some
+
+std::string engaged_text(const PlacementFigures& place) {
+  return std::string(name_of(place.engagement.value_or(Engagement::no_evidence)));
+}
+
+void check_layers(const PlacementFigures& place, Findings& out) {
+  if (!place.layers_on_gpu || !place.layers_total) return;
+  const int n = *place.layers_on_gpu;
+  const int total = *place.layers_total;
+  const std::string words =
+      fmt::format("{} with {}/{} layers on the GPU", engaged_text(place), n, total);
+  out.judge("layers", n <= total, fmt::format("{} of {} layers", n, total));
+  switch (place.engagement.value_or(Engagement::no_evidence)) {
+    case Engagement::engaged:
+      out.judge("layers", n >= total, words);
+      break;
+    case Engagement::not_engaged:
+      out.judge("layers", n == 0, words);
+      break;
+    case Engagement::partial:  // all layers, with their experts or the cache on the host
+    case Engagement::no_evidence:
+      break;
+  }
+}
+
+void check_share(const PlacementFigures& place, Findings& out) {
+  const auto share = place.gpu_share ? place.gpu_share : place.claimed_share;
+  if (!share) return;
+  const std::string words =
+      fmt::format("{} with {:.1f}% of the weights on the GPU", engaged_text(place), 100 * *share);
+  switch (place.engagement.value_or(Engagement::no_evidence)) {
+    case Engagement::engaged:
+      // What the established tool calls engaged begins at 95 %.
+      out.judge("bytes", *share >= 0.95 - kPrintedShare, words);
+      break;
+    case Engagement::not_engaged:
+      // A software device and a refuted claim are named with what they were said to hold.
+      out.judge("bytes", !place.gpu_share || *share <= 0.05, words);
+      break;
+    case Engagement::partial:
+      out.judge("bytes", *share < 1 || place.kv != "gpu", words);
+      break;
+    case Engagement::no_evidence:
+      break;
+  }
+}
+
+bool overrides(const PlacementFigures& place) {
+  const std::string words = " " + place.arguments + " ";
+  return std::ranges::any_of(std::array{"-ot", "moe", "override", "-nkvo", "..", "-ts", "-sm"},
+                             [&](const char* word) { return words.contains(word); });
+}
+
+/// Layers are about alike, so their share is that of the bytes; experts kept on the host are not.
+void check_share_of_layers(const PlacementFigures& place, Findings& out) {
+  if (!place.gpu_share || !place.layers_on_gpu || place.layers_total.value_or(0) < 8) return;
+  if (overrides(place) || place.engagement != Engagement::partial) return;
+  const double of_layers =
+      static_cast<double>(*place.layers_on_gpu) / place.layers_total.value_or(1);
+  if (of_layers >= 1) return;
+  constexpr double kApart = 0.25;  // the head is as large as several layers in small models
+  out.judge("bytes", std::abs(of_layers - *place.gpu_share) <= kApart,
+            fmt::format("{}/{} layers are {:.0f}%, of the weights {:.0f}% are on the GPU",
+                        *place.layers_on_gpu, place.layers_total.value_or(1), 100 * of_layers,
+                        100 * *place.gpu_share));
+}
+
+void check_devices(const RunFigures& run, Findings& out) {
+  double on_gpu = 0;
+  double on_host = 0;
+  bool all_hardware = true;
+  for (const DeviceBytes& device : run.placement.devices) {
+    (device.device == "host" ? on_host : on_gpu) += device.bytes;
+    all_hardware = all_hardware && (device.note.empty() || device.note == "embedding");
+  }
+  if (run.placement.devices.empty()) return;
+  const double gib = 1073741824.0;
+  const double half = 0.05 * gib * static_cast<double>(run.placement.devices.size());
+  const double total = run.weight_bytes.value_or(0);
+  if (total > gib) {
+    constexpr double kCopies = 1.03;  // a tied head lies on both sides, small tensors on each card
+    out.judge(
+        "bytes", on_gpu <= total * kCopies + half,
+        fmt::format("{:.1f} GiB on GPUs of a model of {:.2f} GiB", on_gpu / gib, total / gib));
+  }
+  const auto share = run.placement.gpu_share;
+  if (!share || !all_hardware || on_host <= 0 || on_gpu + on_host < gib) return;
+  if (*share >= 1) return;  // the host has what belongs there
+  const double told = on_gpu / (on_gpu + on_host);
+  constexpr double kApart = 0.03;
+  out.judge("bytes", std::abs(told - *share) <= kApart + half / (on_gpu + on_host),
+            fmt::format("{:.1f} GiB on GPUs and {:.1f} GiB on the host are {:.0f}% on the GPU, not "
+                        "{:.0f}%",
+                        on_gpu / gib, on_host / gib, 100 * told, 100 * *share));
+}
+
+/// The value behind the last of `flags`; empty: none of them is there.
+std::string_view value_of(std::string_view arguments, const auto& flags) {
+  std::string_view found;
+  const std::vector<std::string_view> words = split_blanks(arguments);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (const std::string_view flag : flags) {
+      if (words[i] == flag && i + 1 < words.size()) found = words[i + 1];
+      if (words[i].starts_with(std::string(flag) + "=")) found = words[i].substr(flag.size() + 1);
+    }
+  }
+  return found;
+}
+
+void check_arguments(const PlacementFigures& place, Findings& out) {
+  if (place.arguments.empty() || place.arguments.ends_with("..")) return;
+  constexpr std::array<std::string_view, 3> kLayers = {"-ngl", "--n-gpu-layers", "--gpu-layers"};
+  constexpr std::array<std::string_view, 2> kDevices = {"-dev", "--device"};
+  const auto asked = parse_int(value_of(place.arguments, kLayers));
+  if (asked && *asked >= 0 && place.layers_on_gpu) {
+    out.judge(
+        "arguments", *place.layers_on_gpu <= *asked,
+        fmt::format("{} layers on the GPU though {} were asked for", *place.layers_on_gpu, *asked));
+  }
+  if (value_of(place.arguments, kDevices) == "none") {
+    out.judge("arguments",
+              place.engagement != Engagement::engaged && place.engagement != Engagement::partial,
+              fmt::format("{} though no device was allowed", engaged_text(place)));
+  }
+}
+
+void check_named_devices(const RunFigures& run, Findings& out) {
+  const PlacementFigures& place = run.placement;
+  const bool mac = run.machine.os.starts_with("macOS");
+  const bool known = !run.machine.os.empty();
+  if (known && place.backend == "Metal") {
+    out.judge("device", mac, fmt::format("Metal on {}", run.machine.os));
+  }
+  if (known && (place.backend == "CUDA" || place.backend == "ROCm")) {
+    out.judge("device", !mac, fmt::format("{} on {}", place.backend, run.machine.os));
+  }
+  if (place.device.empty() || run.machine.gpu.empty()) return;
+  // A run in software names what it ran on, and the footer the card that stood by.
+  if (place.engagement == Engagement::not_engaged) return;
+  const std::string a = lower(place.device);
+  const std::string b = lower(run.machine.gpu);
+  const bool same =
+      a == b || a.contains(b) || b.contains(a) || same_device_name(place.device, run.machine.gpu);
+  out.judge("device", same,
+            fmt::format("the model ran on {}, the machine has {}", place.device, run.machine.gpu));
+}
+
+}  // namespace
+
+void check_placement(const RunFigures& run, Findings& out) {
+  check_layers(run.placement, out);
+  check_share(run.placement, out);
+  check_share_of_layers(run.placement, out);
+  check_devices(run, out);
+  check_arguments(run.placement, out);
+  check_named_devices(run, out);
+}
+
+void Findings::judge(std::string_view check, bool holds, std::string text) {
+  const bool failed = std::ranges::find(found_.contradictions, check, &Contradiction::check) !=
+                      found_.contradictions.end();
+  if (!holds) {
+    std::erase(found_.held, check);
+    found_.contradictions.push_back({std::string(check), std::move(text)});
+  } else if (!failed && std::ranges::find(found_.held, check) == found_.held.end()) {
+    found_.held.emplace_back(check);
+  }
+}
+
+Verification Findings::take() { return std::move(found_); }
+
+}  // namespace picchio::results
