@@ -37,9 +37,8 @@ std::string lane_outcome(const ComparedLane& lane) {
   const bool a_faster = ratio >= 1;
   const double factor = a_faster ? ratio : 1 / ratio;
   const std::string side = a_faster ? "A" : "B";
-  const std::string faster = factor >= 1.5
-                                 ? fmt::format("{} {:.1f}x faster", side, factor)
-                                 : fmt::format("{} {:.1f}% faster", side, 100 * (factor - 1));
+  std::string faster = factor >= 1.5 ? fmt::format("{} {:.1f}x faster", side, factor)
+                                     : fmt::format("{} {:.1f}% faster", side, 100 * (factor - 1));
   if (lane.differs()) return faster;
   if (factor < 1.0005) return "the same";
   return fmt::format("{}, within {}", faster, percent(lane.limit.value_or(0)));

@@ -145,8 +145,7 @@ TEST(Answer, ClockFillsWhatAServerDoesNotTell) {
 }
 
 TEST(Answer, SeveralTokensAPieceMakeNoClock) {
-  std::vector<std::string> lines;
-  for (int i = 0; i < 20; ++i) lines.push_back(delta("x"));
+  std::vector<std::string> lines(20, delta("x"));
   lines.emplace_back(
       R"(data: {"choices":[],"usage":{"prompt_tokens":750,"completion_tokens":128}})");
   lines.emplace_back("data: [DONE]");
@@ -166,16 +165,15 @@ TEST(Answer, ThinkingByAnyNameIsText) {
 }
 
 TEST(Answer, LmStudioEvents) {
+  const std::string end = R"(data: {"type":"chat.end","result":{"stats":{"input_tokens":750,)"
+                          R"("total_output_tokens":128,"tokens_per_second":64,)"
+                          R"("time_to_first_token_seconds":1.5}}})";
   const ServerAnswer answer = read_answer(
       ServerKind::lm_studio,
       stream({"event: model_load.end", R"(data: {"type":"model_load.end","load_time_seconds":2.5})",
               "", "event: prompt_processing.start", R"(data: {"type":"prompt_processing.start"})",
               "", "event: message.delta", R"(data: {"type":"message.delta","content":"a"})", "",
-              "event: chat.end",
-              R"(data: {"type":"chat.end","result":{"stats":{"input_tokens":750,)"
-              R"("total_output_tokens":128,"tokens_per_second":64,)"
-              R"("time_to_first_token_seconds":1.5}}})",
-              ""}));
+              "event: chat.end", end, ""}));
   EXPECT_TRUE(answer.finished);
   EXPECT_EQ(answer.prompt_tokens, 750);
   EXPECT_EQ(answer.generated_tokens, 128);
