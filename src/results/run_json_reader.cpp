@@ -87,36 +87,44 @@ void read_lanes(const Json& root, const Json& passes, RunFigures& out) {
   }
 }
 
+std::string joined_words(const Json* words) {
+  std::string out;
+  if (words == nullptr || !words->is_array()) return out;
+  for (const Json& word : *words) {
+    if (!word.is_string()) continue;
+    if (!out.empty()) out += ' ';
+    out += plain(word.get_ref<const std::string&>());
+  }
+  return out;
+}
+
+Engagement engagement_of(std::string_view shape) {
+  if (shape == "gpu") return Engagement::engaged;
+  if (shape == "partial") return Engagement::partial;
+  const bool on_cpu = shape == "cpu" || shape == "software-device";
+  return on_cpu ? Engagement::not_engaged : Engagement::no_evidence;
+}
+
+std::optional<Engagement> engagement_of(const PlacementFigures& place) {
+  if (!place.layers_total || !place.layers_on_gpu) return std::nullopt;
+  if (*place.layers_on_gpu == 0) return Engagement::not_engaged;
+  return *place.layers_on_gpu < *place.layers_total ? Engagement::partial : Engagement::engaged;
+}
+
 void read_placement(const Json& root, const Json& first, RunFigures& out) {
   PlacementFigures& place = out.placement;
   place.layers_on_gpu = small(first, "offload_n");
   place.layers_total = small(first, "offload_total");
   place.backend = text(first, "gpu_kind");
   place.device = text(first, "gpu_device");
-  if (const Json* arguments = at(root, "engine_args");
-      arguments != nullptr && arguments->is_array()) {
-    for (const Json& word : *arguments) {
-      if (!word.is_string()) continue;
-      if (!place.arguments.empty()) place.arguments += ' ';
-      place.arguments += plain(word.get_ref<const std::string&>());
-    }
-  }
+  place.arguments = joined_words(at(root, "engine_args"));
+  place.engagement = engagement_of(place);
   const Json* account = at(root, "placement");
-  if (account != nullptr) {
-    const std::string shape = text(*account, "shape");
-    place.gpu_share = number(*account, "weights_on_gpu_fraction");
-    if (shape == "gpu") place.gpu_share = 1.0;
-    place.kv = text(*account, "kv_on");
-    place.engagement = shape == "gpu"                                 ? Engagement::engaged
-                       : shape == "partial"                           ? Engagement::partial
-                       : shape == "cpu" || shape == "software-device" ? Engagement::not_engaged
-                                                                      : Engagement::no_evidence;
-    return;
-  }
-  if (!place.layers_total || !place.layers_on_gpu) return;
-  place.engagement = *place.layers_on_gpu == 0                    ? Engagement::not_engaged
-                     : *place.layers_on_gpu < *place.layers_total ? Engagement::partial
-                                                                  : Engagement::engaged;
+  if (account == nullptr) return;  // the established tool has none
+  const std::string shape = text(*account, "shape");
+  place.engagement = engagement_of(shape);
+  place.gpu_share = shape == "gpu" ? 1.0 : number(*account, "weights_on_gpu_fraction");
+  place.kv = text(*account, "kv_on");
 }
 
 void read_machine(const Json& root, RunFigures& out) {

@@ -8,6 +8,6 @@
 
 namespace picchio::results {
 
-[[nodiscard]] Result<RunFigures> read_run_json(std::string_view text);
+[[nodiscard]] Result<RunFigures> read_run_json(std::string_view json);
 
 }  // namespace picchio::results
