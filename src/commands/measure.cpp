@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace picchio {
 namespace {
@@ -188,6 +189,19 @@ class PassRunner {
         progress_(progress),
         meters_(meters) {}
 
+  /// Without the looks at tries that do not count: a GPU at work for one of them is not idle, and
+  /// what lies before the first pass is the idle baseline.
+  [[nodiscard]] Telemetry counted(Telemetry recorded) const {
+    for (const Span& span : cut_tries_) {
+      const auto inside = [&](const auto& look) {
+        return look.at >= span.begin && look.at <= span.end;
+      };
+      std::erase_if(recorded.samples, inside);
+      std::erase_if(recorded.processes, inside);
+    }
+    return recorded;
+  }
+
   Result<FinishedPass> run(int number) {
     Micros tries{};
     for (int repeats = 0;; ++repeats) {
@@ -204,12 +218,18 @@ class PassRunner {
       tries += pass.wall;
       const bool cheap = tries < kCheapTries && repeats < kMostCheapRepeats;
       if (repeats >= kMostRepeats && !cheap) return finished;
+      cut_tries_.push_back({pass.began.value_or(Micros{}), meters_.now()});
       progress_.note(
           fmt::format("pass {}: the engine ended before its log did; measuring it again", number));
     }
   }
 
  private:
+  struct Span {
+    Micros begin{};  // on the recording's clock
+    Micros end{};
+  };
+
   // Half of the logs were cut where every core was busy: one in sixteen passes is then still lost.
   // A pass of a second is tried on as long as that costs nobody anything.
   static constexpr int kMostRepeats = 3;
@@ -264,6 +284,7 @@ class PassRunner {
   Progress& progress_;
   MeterRecorder& meters_;
   bool says_rates_ = false;  // some pass of this run had rates
+  std::vector<Span> cut_tries_;
 };
 
 std::string summary_of(const RawPass& pass) {
@@ -312,7 +333,7 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
     Result<FinishedPass> finished = runner.run(number);
     if (!finished) return std::unexpected(finished.error());
     run.passes.push_back(std::move(finished->pass));
-    run.telemetry = number == request.passes ? meters.stop() : meters.so_far();
+    run.telemetry = runner.counted(number == request.passes ? meters.stop() : meters.so_far());
     const Result<> kept = sink(run, run.passes.size() - 1);
     if (!finished->end) return std::unexpected(finished->end.error());
     if (!kept) return std::unexpected(kept.error());

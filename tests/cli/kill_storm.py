@@ -125,6 +125,9 @@ def check_answer(action, struck, code, out, err):
         if code != -signal.SIGKILL:
             raise Broken(f"exit code {code} after SIGKILL")
         return "killed"
+    if out and code == -getattr(signal, action.partition(" ")[0]):
+        check_finished(out, code)  # it had printed its verdict and was on its way out
+        return "too late"
     if out:
         raise Broken(f"a run without a verdict wrote to stdout: {out[:200]!r}")
     if action == "SIGKILL to the engine":
