@@ -189,8 +189,9 @@ class PassRunner {
         progress_(progress),
         meters_(meters) {}
 
-  /// Without the looks at tries that do not count: a GPU at work for one of them is not idle, and
-  /// what lies before the first pass is the idle baseline.
+  /// Without the looks at tries that do not count. What lies before the first pass is the idle
+  /// baseline: a GPU at work for a lost try is not idle, and what began meanwhile was no part of
+  /// it.
   [[nodiscard]] Telemetry counted(Telemetry recorded) const {
     for (const Span& span : cut_tries_) {
       const auto inside = [&](const auto& look) {
@@ -218,9 +219,13 @@ class PassRunner {
       tries += pass.wall;
       const bool cheap = tries < kCheapTries && repeats < kMostCheapRepeats;
       if (repeats >= kMostRepeats && !cheap) return finished;
-      cut_tries_.push_back({pass.began.value_or(Micros{}), meters_.now()});
       progress_.note(
           fmt::format("pass {}: the engine ended before its log did; measuring it again", number));
+      const Micros lost = number == 1 ? Micros{} : pass.began.value_or(Micros{});
+      cut_tries_.push_back({lost, meters_.now()});
+      if (number == 1 && !watch_idle_gpus(interrupts_, meters_, progress_)) {
+        return std::unexpected(interrupted_error());
+      }
     }
   }
 

@@ -52,7 +52,8 @@ bool watch_idle_gpus(const os::Interrupts& interrupts, const MeterRecorder& mete
   progress.note(fmt::format("looking at the idle {} for {:.0f} s",
                             meters.gpus().size() == 1 ? "GPU" : "GPUs", seconds(kIdleBaseline)));
   constexpr Micros kStep{20'000};
-  while (meters.now() < kIdleBaseline && !interrupts.caught()) std::this_thread::sleep_for(kStep);
+  const Micros until = meters.now() + kIdleBaseline;
+  while (meters.now() < until && !interrupts.caught()) std::this_thread::sleep_for(kStep);
   return !interrupts.caught();
 }
 

@@ -22,7 +22,8 @@ namespace picchio {
 /// The mean over its shards; absent where it cannot be known.
 [[nodiscard]] std::optional<double> cached_share(const ModelFile& model);
 
-/// What the GPUs do with no engine at work, to compare with; false: interrupted.
+/// What the GPUs do with no engine at work, to compare with: two seconds from this call on. False:
+/// interrupted.
 [[nodiscard]] bool watch_idle_gpus(const os::Interrupts& interrupts, const MeterRecorder& meters,
                                    Progress& progress);
 

@@ -122,6 +122,8 @@ void read_line(Scenario& scenario, const std::string& line) {
   } else if (key == "step") {
     scenario.step_function = words.at(1);
     scenario.step_ms = number(words.at(2));
+  } else if (key == "since") {
+    scenario.since = words.at(1);
   } else if (key == "stride") {
     scenario.stride = static_cast<int>(whole(words.at(1)));
   } else if (key == "clears-lists") {

@@ -79,6 +79,7 @@ struct Scenario {
   std::string driver = "550.54.14";
   std::string step_function;  // time goes on with its calls; empty: with the clock
   double step_ms = 0;
+  std::string since;          // time goes on while the process "@FILE" lives, and is 0 without it
   std::optional<int> stride;  // of the lists that have 24 bytes by their name
   bool clears_lists = false;  // writes zeros over the whole list before filling it
   std::vector<Gpu> gpus;
