@@ -20,8 +20,6 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// "Q4_K_M", "IQ2_XXS", "BF16", "MXFP4": the shapes that labels have.
 bool is_label(std::string_view word) {
   for (std::string_view exact : {"F16", "BF16", "F32", "FP16", "FP32"}) {
@@ -33,7 +31,7 @@ bool is_label(std::string_view word) {
   for (std::string_view head : {"IQ", "TQ", "Q"}) {
     std::string_view rest = word;
     if (!take_prefix(rest, head)) continue;
-    return rest.size() >= 2 && is_digit(rest[0]) && rest[1] == '_';
+    return rest.size() >= 2 && rest[0] >= '1' && rest[0] <= '8' && rest[1] == '_';
   }
   return false;
 }
@@ -147,21 +145,29 @@ std::string label_of_file_type(std::string_view words) {
   return label;
 }
 
-std::string label_in_name(std::string_view file_name) {
-  const std::string name = upper(file_name.substr(file_name.rfind('/') + 1));
-  std::string found;
-  for (std::size_t at = 0; at < name.size();) {
-    if (!is_label_character(name[at])) {
-      ++at;
-      continue;
+LabelPlace label_place(std::string_view file_name) {
+  const std::string name = upper(file_name);
+  LabelPlace found;
+  const std::size_t folder = name.find_last_of("/\\");
+  for (std::size_t at = folder == std::string::npos ? 0 : folder + 1; at < name.size();) {
+    std::size_t end = at;
+    while (end < name.size() && is_label_character(name[end])) ++end;
+    // The last one: "F16-converted-Q4_K_M.gguf". An underscore joins as well as it parts, so the
+    // longest tail of a word that is a label counts: "llama_Q4_K_M".
+    for (std::size_t begin = at; begin < end; ++begin) {
+      const bool starts = begin == at || name[begin - 1] == '_';
+      if (!starts || !is_label(std::string_view(name).substr(begin, end - begin))) continue;
+      found = {begin, end - begin};
+      break;
     }
-    const auto end = std::find_if_not(name.begin() + static_cast<std::ptrdiff_t>(at), name.end(),
-                                      is_label_character);
-    const std::string word(name.begin() + static_cast<std::ptrdiff_t>(at), end);
-    at += word.size();
-    // The last one: "F16-converted-Q4_K_M.gguf".
-    if (is_label(word)) found = word;
+    at = end + 1;
   }
+  return found;
+}
+
+std::string label_in_name(std::string_view file_name) {
+  const LabelPlace place = label_place(file_name);
+  std::string found = upper(file_name.substr(place.begin, place.size));
   // What people write for the engine's F16 and F32.
   if (found == "FP16") return "F16";
   if (found == "FP32") return "F32";

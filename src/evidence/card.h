@@ -170,4 +170,11 @@ struct Card {
 [[nodiscard]] std::string label_of_file_type(std::string_view words);
 [[nodiscard]] std::string label_in_name(std::string_view file_name);
 
+/// Where that label stands in the name.
+struct LabelPlace {
+  std::size_t begin = 0;
+  std::size_t size = 0;  // 0: the name holds none
+};
+[[nodiscard]] LabelPlace label_place(std::string_view file_name);
+
 }  // namespace picchio

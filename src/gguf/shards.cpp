@@ -13,11 +13,6 @@ namespace {
 constexpr std::int64_t kMaxShards = 65535;  // split.count is a u16
 constexpr std::int64_t kMaxBlocks = 512;    // llama.cpp's LLAMA_MAX_LAYERS
 
-bool is_number(std::string_view digits) {
-  return digits.size() == 5 &&
-         std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 /// The name of one of `count` shards, which its path must spell.
 Result<ShardName> name_in_set(std::string_view path, std::int64_t count) {
   if (count > kMaxShards) {
@@ -155,22 +150,6 @@ constexpr ValueRule kValueRules[] = {
 };
 
 }  // namespace
-
-std::optional<ShardName> shard_name(std::string_view path) {
-  constexpr std::string_view kEnd = "-00001-of-00001.gguf";
-  if (path.size() <= kEnd.size()) return std::nullopt;
-  const std::string_view end = path.substr(path.size() - kEnd.size());
-  const std::string_view number = end.substr(1, 5);
-  const std::string_view count = end.substr(10, 5);
-  if (end.front() != '-' || end.substr(6, 4) != "-of-" || end.substr(15) != ".gguf" ||
-      !is_number(number) || !is_number(count)) {
-    return std::nullopt;
-  }
-  ShardName name{std::string(path.substr(0, path.size() - kEnd.size())),
-                 parse_int(number).value_or(0), parse_int(count).value_or(0)};
-  if (name.number < 1 || name.number > name.count) return std::nullopt;
-  return name;
-}
 
 Result<std::vector<std::string>> shard_paths(std::string_view path, std::int64_t split_count) {
   if (split_count <= 1) return std::vector<std::string>{std::string(path)};

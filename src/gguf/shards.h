@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "evidence/shard_name.h"
 #include "gguf/header.h"
 #include "gguf/objections.h"
 
@@ -12,16 +13,6 @@
 #include <vector>
 
 namespace picchio::gguf {
-
-/// The parts of a shard's file name, "PREFIX-00002-of-00005.gguf".
-struct ShardName {
-  std::string prefix;       // with the folder
-  std::int64_t number = 0;  // from 1
-  std::int64_t count = 0;
-};
-
-/// nullopt for a name that no shard has.
-[[nodiscard]] std::optional<ShardName> shard_name(std::string_view path);
 
 /// Paths of all shards of the model whose first shard is `path` and whose header says
 /// `split_count`, in order. A model in one file (`split_count` 0 or 1, whatever its name) is `path`

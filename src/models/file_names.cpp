@@ -10,7 +10,6 @@ namespace picchio::models {
 namespace {
 
 constexpr std::string_view kEnding = ".gguf";
-constexpr std::size_t kPartDigits = 5;
 
 // Before ".gguf": some tools change the stem and not the ending.
 constexpr std::string_view kUnfinishedStems[] = {".part", ".partial",     ".incomplete",
@@ -98,23 +97,6 @@ NamedAs named_as(std::string_view name) {
   if (words.have("vocab") && !quantized) return NamedAs::vocabulary;
   if (words.have("imatrix") && !quantized) return NamedAs::importance_matrix;
   return names_adapter(words) ? NamedAs::adapter : NamedAs::model;
-}
-
-std::optional<PartName> part_name(std::string_view name) {
-  constexpr std::string_view kOf = "-of-";
-  constexpr std::size_t kTail = 1 + kPartDigits + kOf.size() + kPartDigits + kEnding.size();
-  if (name.size() <= kTail || !name.ends_with(kEnding)) return std::nullopt;
-  const std::size_t at = name.size() - kTail;
-  const std::string_view number = name.substr(at + 1, kPartDigits);
-  const std::string_view count =
-      name.substr(name.size() - kEnding.size() - kPartDigits, kPartDigits);
-  const bool fits = name[at] == '-' && name.substr(at + 1 + kPartDigits, kOf.size()) == kOf &&
-                    std::ranges::all_of(number, is_digit) && std::ranges::all_of(count, is_digit);
-  if (!fits) return std::nullopt;
-  const PartName out{name.substr(0, at), static_cast<int>(parse_int(number).value_or(0)),
-                     static_cast<int>(parse_int(count).value_or(0))};
-  if (out.number < 1 || out.number > out.count) return std::nullopt;
-  return out;
 }
 
 std::optional<std::string_view> unfinished_by(std::string_view name) {

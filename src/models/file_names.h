@@ -23,16 +23,6 @@ enum class NamedAs {
 /// ambiguous: "x-imatrix-Q4_K_M.gguf" was made with an importance matrix and is none.
 [[nodiscard]] NamedAs named_as(std::string_view name);
 
-/// "x-00002-of-00005.gguf".
-struct PartName {
-  std::string_view prefix;  // "x", a view into the name
-  int number = 0;           // from 1
-  int count = 0;
-};
-
-/// nullopt for a name that no part of a split model has.
-[[nodiscard]] std::optional<PartName> part_name(std::string_view name);
-
 /// Of a file that a downloader keeps beside its unfinished "x.gguf" and removes in the end, such as
 /// "x.gguf.aria2": "x.gguf". nullopt for others.
 [[nodiscard]] std::optional<std::string_view> unfinished_by(std::string_view name);

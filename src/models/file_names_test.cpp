@@ -1,5 +1,7 @@
 #include "models/file_names.h"
 
+#include "evidence/shard_name.h"
+
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -59,17 +61,17 @@ TEST(FileNames, SayWhatAFileIs) {
 }
 
 TEST(FileNames, OfTheParts) {
-  const auto part = part_name("a-b-00002-of-00005.gguf");
+  const auto part = shard_name("a-b-00002-of-00005.gguf");
   ASSERT_TRUE(part);
   EXPECT_EQ(part->prefix, "a-b");
   EXPECT_EQ(part->number, 2);
   EXPECT_EQ(part->count, 5);
-  ASSERT_TRUE(part_name("x-00001-of-00001.gguf"));
+  ASSERT_TRUE(shard_name("x-00001-of-00001.gguf"));
   for (const std::string_view none :
        {"x.gguf", "-00001-of-00002.gguf", "x-00003-of-00002.gguf", "x-00000-of-00002.gguf",
         "x-0001-of-00002.gguf", "x-000a1-of-00002.gguf", "x-00001-of-00002.GGUF",
         "x00001-of-00002.gguf", "x-00001-of-00002.gguf.part", "x-00001_of_00002.gguf", ""}) {
-    EXPECT_FALSE(part_name(none)) << none;
+    EXPECT_FALSE(shard_name(none)) << none;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "models/walk.h"
 
 #include "base/text.h"
+#include "evidence/shard_name.h"
 #include "models/file_names.h"
 #include "os/file.h"
 #include "os/folder.h"
@@ -114,7 +115,7 @@ class Walker {
                   [&](const NamedEntry& each) { return names.unfinished.contains(each.name); });
     std::map<std::string, std::vector<const NamedEntry*>, std::less<>> sets;
     for (const NamedEntry& each : names.models) {
-      const auto part = part_name(each.name);
+      const auto part = shard_name(each.name);
       if (part && part->count > 1) {
         // Parts of one set are alike but for their number.
         sets[fmt::format("{}/{}", part->count, part->prefix)].push_back(&each);
@@ -128,8 +129,8 @@ class Walker {
   void take_set(const os::Folder& folder, const PendingFolder& at,
                 std::vector<const NamedEntry*>& parts) {
     std::ranges::sort(parts, {}, [](const NamedEntry* part) { return part->name; });
-    const auto first = part_name(parts.front()->name);
-    if (!first || static_cast<int>(parts.size()) != first->count) return;
+    const auto first = shard_name(parts.front()->name);
+    if (!first || static_cast<std::int64_t>(parts.size()) != first->count) return;
     auto whole = look_at(folder, at, *parts.front());
     if (!whole) return;
     for (const NamedEntry* part : std::span(parts).subspan(1)) {

@@ -1,6 +1,8 @@
 #include "results/compare.h"
 
 #include "base/text.h"
+#include "evidence/card.h"
+#include "evidence/shard_name.h"
 #include "verdict/bandwidth.h"
 
 #include <fmt/format.h>
@@ -21,68 +23,9 @@ constexpr double kSamePower = 0.10;   // watts of one card wander by some percen
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_part(char c) { return is_digit(c) || is_letter(c) || c == '_'; }
-
-/// "q4_k_m", "iq2_xxs", "ud-q6_k_l" without its "ud-", "mxfp4_moe", "bf16", "f16".
-bool is_quant(std::string_view word) {
-  std::string_view rest = word;
-  if (take_prefix(rest, "mxfp4") || take_prefix(rest, "nvfp4")) {
-    return rest.empty() || rest == "_moe";
-  }
-  if (word == "bf16" || word == "f16" || word == "fp16" || word == "f32" || word == "fp8") {
-    return true;
-  }
-  take_prefix(rest, "i");
-  if (!take_prefix(rest, "q") && !take_prefix(rest, "tq")) return false;
-  if (rest.empty() || rest.front() < '1' || rest.front() > '8') return false;
-  rest.remove_prefix(1);
-  if (rest.empty() || rest == "_0" || rest == "_1" || rest == "_k") return true;
-  for (const std::string_view kind : {"_xxs", "_xs", "_s", "_m", "_l", "_xl", "_nl", "_k_s", "_k_m",
-                                      "_k_l", "_k_xl", "_k_p", "_0_4_4", "_0_4_8", "_0_8_8"}) {
-    if (rest == kind) return true;
-  }
-  return false;
-}
-
-struct Word {
-  std::size_t begin = 0;
-  std::size_t size = 0;
-};
-
-/// The last word of a name that is a quant; size 0: none.
-Word quant_word(std::string_view name) {
-  Word found;
-  for (std::size_t i = 0; i < name.size();) {
-    std::size_t end = i;
-    while (end < name.size() && is_part(name[end])) ++end;
-    // "llama_Q4_K_M": an underscore both parts and joins; the longest tail that is one counts.
-    for (std::size_t begin = i; begin < end; ++begin) {
-      const bool starts = begin == i || name[begin - 1] == '_';
-      if (starts && is_quant(lower(name.substr(begin, end - begin)))) {
-        found = {begin, end - begin};
-        break;
-      }
-    }
-    i = end + 1;
-  }
-  return found;
-}
-
 std::string_view base_name(std::string_view path) {
   const std::size_t slash = path.find_last_of("/\\");
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
-/// Takes "-00001-of-00003" off the end.
-std::string_view without_shard(std::string_view name) {
-  const std::size_t of = name.rfind("-of-");
-  if (of == std::string_view::npos || !std::ranges::all_of(name.substr(of + 4), is_digit)) {
-    return name;
-  }
-  const std::size_t dash = name.substr(0, of).rfind('-');
-  const bool shard = dash != std::string_view::npos &&
-                     std::ranges::all_of(name.substr(dash + 1, of - dash - 1), is_digit);
-  return shard ? name.substr(0, dash) : name;
 }
 
 std::string percent_of(double share) { return fmt::format("{:.0f}%", 100 * share); }
@@ -154,7 +97,7 @@ std::optional<double> bits_of(const RunFigures& run) {
 }
 
 std::string quant_of(const RunFigures& run) {
-  return run.quant.empty() ? quant_in_name(run.model) : run.quant;
+  return run.quant.empty() ? label_in_name(run.model) : run.quant;
 }
 
 std::string quant_text(const RunFigures& run) {
@@ -324,22 +267,12 @@ std::string not_one_model(const RunFigures& a, const RunFigures& b) {
 
 }  // namespace
 
-std::string quant_in_name(std::string_view name) {
-  const std::string_view base = base_name(name);
-  const Word word = quant_word(base);
-  std::string out(base.substr(word.begin, word.size));
-  std::ranges::transform(out, out.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return out;
-}
-
 std::string model_core(std::string_view name) {
   std::string base = lower(base_name(name));
+  if (const auto shard = shard_name(base)) base = shard->prefix;
   if (base.ends_with(".gguf")) base.resize(base.size() - std::string_view(".gguf").size());
   if (base.ends_with(":latest")) base.resize(base.size() - std::string_view(":latest").size());
-  base = without_shard(base);
-  const Word quant = quant_word(base);
+  const LabelPlace quant = label_place(base);
   base.erase(quant.begin, quant.size);
   if (quant.size > 0 && quant.begin <= base.size() && base.ends_with("ud-")) {
     base.resize(base.size() - 3);

@@ -26,7 +26,4 @@ inline constexpr double kUnknownSpread = 0.05;
 /// that are none ("model.gguf", a blob).
 [[nodiscard]] std::string model_core(std::string_view name);
 
-/// The quant that a model's name tells: "Q4_K_M"; empty: none.
-[[nodiscard]] std::string quant_in_name(std::string_view name);
-
 }  // namespace picchio::results

@@ -1,5 +1,6 @@
 #include "results/compare.h"
 
+#include "evidence/card.h"
 #include "results/block_reader.h"
 
 #include <gtest/gtest.h>
@@ -199,7 +200,7 @@ TEST(Compare, QuantsInNames) {
                {"iq.gguf", ""},
                {"q9_0.gguf", ""},
                {"", ""}};
-  for (const auto& row : table) EXPECT_EQ(quant_in_name(row.name), row.quant) << row.name;
+  for (const auto& row : table) EXPECT_EQ(label_in_name(row.name), row.quant) << row.name;
 }
 
 TEST(Compare, RecordedBlocks) {
