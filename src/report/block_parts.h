@@ -1,6 +1,7 @@
 // The lines of the block, one function each; private to report/.
 #pragma once
 
+#include "evidence/figures.h"
 #include "evidence/run.h"
 #include "evidence/verdict.h"
 
@@ -25,6 +26,10 @@ struct CountedName {
 [[nodiscard]] std::optional<double> busy_cores(const Run& run);
 /// Absent: neither the engine nor the server told any.
 [[nodiscard]] std::optional<Sampling> sampling_of(const Run& run);
+/// What the gpu line calls a server's own word that such a share is on the GPU.
+[[nodiscard]] Engagement claimed_engagement(State state, double share);
+/// What the gpu line calls a placement.
+[[nodiscard]] Engagement engagement_of(Shape shape);
 /// Of the weights on hardware GPUs, 0 to 1; 1 where nothing that belongs there is missing.
 [[nodiscard]] std::optional<double> weights_share(const Placement& placement);
 /// A server that had its weights before the first request.

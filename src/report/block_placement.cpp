@@ -17,22 +17,6 @@ namespace {
 constexpr std::size_t kLabelColumns = 9;
 constexpr std::size_t kArgsColumns = 12;  // what the device's name leaves to the arguments
 
-std::string_view engaged_word(Shape shape) {
-  switch (shape) {
-    case Shape::gpu:
-      return "ENGAGED";
-    case Shape::partial:
-      return "PARTIAL";
-    case Shape::cpu:
-    case Shape::software_device:
-      return "NOT ENGAGED";
-    case Shape::remote:
-    case Shape::unknown:
-      return "NO EVIDENCE";
-  }
-  return "NO EVIDENCE";
-}
-
 // "CUDA: GeForce RTX 4090 x2" in at most `room` columns: what stands in brackets behind the model
 // goes first, then the model, then everything. Empty when no device is known.
 std::string device_text(std::string_view name, std::string_view description, std::size_t like,
@@ -230,6 +214,22 @@ std::string comma_list(const std::vector<std::string>& parts) {
 
 }  // namespace
 
+Engagement engagement_of(Shape shape) {
+  switch (shape) {
+    case Shape::gpu:
+      return Engagement::engaged;
+    case Shape::partial:
+      return Engagement::partial;
+    case Shape::cpu:
+    case Shape::software_device:
+      return Engagement::not_engaged;
+    case Shape::remote:
+    case Shape::unknown:
+      return Engagement::no_evidence;
+  }
+  return Engagement::no_evidence;
+}
+
 std::size_t count_like(const Placement& placement, const DeviceAccount& leader) {
   return static_cast<std::size_t>(std::ranges::count_if(placement.devices, [&](const auto& device) {
     return device.kind == leader.kind && device.description == leader.description &&
@@ -253,11 +253,11 @@ std::string gpu_line(const Placement& placement, const EngineLog* log,
   const std::size_t reserved =
       arguments.empty() ? 0 : std::min(arguments.size(), kArgsColumns) + 3;  // " [" and "]"
   std::string line = "gpu      ";
-  const std::string_view word = engaged_word(placement.shape);
-  if (word == "NO EVIDENCE") {
+  const Engagement engagement = engagement_of(placement.shape);
+  if (engagement == Engagement::no_evidence) {
     line += no_evidence_text(placement);
   } else {
-    line += fmt::format("{}: {}", word, layers_text(placement));
+    line += fmt::format("{}: {}", name_of(engagement), layers_text(placement));
     const std::size_t taken = line.size() + 3 + reserved;  // " (" and ")"
     const std::string device =
         taken < kBlockColumns ? device_text(placement, log, kBlockColumns - taken) : "";

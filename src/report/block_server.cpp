@@ -51,6 +51,13 @@ std::string first_token_text(const Run& run) {
 
 }  // namespace
 
+Engagement claimed_engagement(State state, double share) {
+  if (state == State::conflicting_evidence) return Engagement::no_evidence;
+  const bool refuted = state == State::silent_cpu_fallback || state == State::cpu_only_machine;
+  if (refuted || share <= 0) return Engagement::not_engaged;
+  return share >= 1 ? Engagement::engaged : Engagement::partial;
+}
+
 std::string server_gpu_line(const Run& run, const Verdict& verdict) {
   const ServerClaim* claim = least_claim(run);
   const auto claimed = claim == nullptr ? std::nullopt : claim->gpu_share();
@@ -58,18 +65,16 @@ std::string server_gpu_line(const Run& run, const Verdict& verdict) {
     return "gpu      NO EVIDENCE (the server api exposes no placement)";
   }
   const double share = std::clamp(*claimed, 0.0, 1.0);
-  if (verdict.state == State::conflicting_evidence) {
+  const Engagement engagement = claimed_engagement(verdict.state, share);
+  if (engagement == Engagement::no_evidence) {
     return fmt::format("gpu      NO EVIDENCE (ollama ps claims {} in GPU memory)",
                        percent_text(share));
   }
-  const bool refuted =
-      verdict.state == State::silent_cpu_fallback || verdict.state == State::cpu_only_machine;
-  if (refuted && share > 0) {
+  if (engagement == Engagement::not_engaged && share > 0) {
     return fmt::format("gpu      NOT ENGAGED: ollama ps claims {} in GPU memory, wrongly",
                        percent_text(share));
   }
-  const std::string_view word = share >= 1 ? "ENGAGED" : share > 0 ? "PARTIAL" : "NOT ENGAGED";
-  return fmt::format("gpu      {}: {} of weights in GPU memory (ollama ps)", word,
+  return fmt::format("gpu      {}: {} of weights in GPU memory (ollama ps)", name_of(engagement),
                      percent_text(share));
 }
 

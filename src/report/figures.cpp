@@ -12,33 +12,12 @@
 namespace picchio {
 namespace {
 
-Engagement engagement_of(Shape shape) {
-  switch (shape) {
-    case Shape::gpu:
-      return Engagement::engaged;
-    case Shape::partial:
-      return Engagement::partial;
-    case Shape::cpu:
-    case Shape::software_device:
-      return Engagement::not_engaged;
-    case Shape::remote:
-    case Shape::unknown:
-      return Engagement::no_evidence;
-  }
-  return Engagement::no_evidence;
-}
-
 void add_claim(PlacementFigures& out, const Run& run, const Verdict& verdict) {
   const ServerClaim* claim = least_claim(run);
   const auto share = claim == nullptr ? std::nullopt : claim->gpu_share();
   if (!share) return;
   out.claimed_share = std::clamp(*share, 0.0, 1.0);
-  if (verdict.state == State::conflicting_evidence) return;
-  const bool refuted =
-      verdict.state == State::silent_cpu_fallback || verdict.state == State::cpu_only_machine;
-  out.engagement = refuted || *share <= 0 ? Engagement::not_engaged
-                   : *share >= 1          ? Engagement::engaged
-                                          : Engagement::partial;
+  out.engagement = report::claimed_engagement(verdict.state, *share);
 }
 
 std::string note_of(const DeviceAccount& device, bool nothing_missing) {
@@ -58,7 +37,7 @@ std::string note_of(const DeviceAccount& device, bool nothing_missing) {
 PlacementFigures placement_figures(const Run& run, const Verdict& verdict) {
   const Placement& placement = run.placement;
   PlacementFigures out;
-  out.engagement = engagement_of(placement.shape);
+  out.engagement = report::engagement_of(placement.shape);
   const bool untold = run.raw.server && placement.shape == Shape::unknown;
   if (untold) add_claim(out, run, verdict);
   if (out.engagement != Engagement::no_evidence) {
