@@ -56,6 +56,15 @@ std::string_view name_of(State state) {
   return "NO PLACEMENT EVIDENCE";
 }
 
+std::optional<State> state_named(std::string_view name) {
+  for (const State state : {State::healthy, State::cpu_only_machine, State::no_placement_evidence,
+                            State::partial_offload, State::silent_cpu_fallback,
+                            State::conflicting_evidence, State::no_timing_evidence}) {
+    if (name == name_of(state)) return state;
+  }
+  return std::nullopt;
+}
+
 ExitCode exit_code_of(State state, bool strict) {
   switch (state) {
     case State::healthy:

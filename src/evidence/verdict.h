@@ -62,6 +62,7 @@ struct Verdict {
 [[nodiscard]] std::string_view name_of(Witness witness);
 [[nodiscard]] std::string_view name_of(Word word);
 [[nodiscard]] std::string_view name_of(State state);  // "SILENT CPU FALLBACK"
+[[nodiscard]] std::optional<State> state_named(std::string_view name);
 /// `strict`: NO PLACEMENT EVIDENCE becomes 7, for gates that want proof.
 [[nodiscard]] ExitCode exit_code_of(State state, bool strict);
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "results/pasted_text.h"
+#include "results/quantities.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -162,20 +163,10 @@ Test test_of(const Row& row) {
           whole(row, {"n_depth"}).value_or(0)};
 }
 
-/// "8.95 B" or a count.
-std::optional<double> scaled(std::string_view text) {
-  std::string_view rest = text;
-  const auto value = take_double(rest);
-  if (!value) return std::nullopt;
-  const std::string_view unit = trim(rest);
-  constexpr double kKi = 1024;
-  if (unit == "K") return *value * 1e3;
-  if (unit == "M") return *value * 1e6;
-  if (unit == "B") return *value * 1e9;
-  if (unit == "T") return *value * 1e12;
-  if (unit == "MiB") return *value * kKi * kKi;
-  if (unit == "GiB") return *value * kKi * kKi * kKi;
-  return unit.empty() ? value : std::nullopt;
+/// As `read` has it, or a bare number.
+std::optional<double> scaled(const std::string& text, auto read) {
+  const auto bare = parse_double(text);
+  return bare ? bare : read(text);
 }
 
 /// The columns that make a configuration: all but what a test is and gave.
@@ -220,8 +211,8 @@ RunFigures figures_of_configuration(const Row& row) {
   out.model = field(row, {"model_filename"});
   const std::size_t slash = out.model.find_last_of("/\\");
   if (slash != std::string::npos) out.model.erase(0, slash + 1);
-  out.parameters = scaled(field(row, {"model_n_params", "params"}));
-  out.weight_bytes = scaled(field(row, {"model_size", "size"}));
+  out.parameters = scaled(field(row, {"model_n_params", "params"}), parameters_in);
+  out.weight_bytes = scaled(field(row, {"model_size", "size"}), bytes_in);
   out.engine = "llama.cpp";
   const std::string number = field(row, {"build_number"});
   out.build = number.empty() ? field(row, {"build_commit", "build"}) : "b" + number;

@@ -1,6 +1,7 @@
 #include "results/block_lines.h"
 
 #include "base/text.h"
+#include "results/quantities.h"
 
 #include <fmt/format.h>
 
@@ -30,37 +31,6 @@ constexpr std::array kEngines = {"llama.cpp",
                                  "llamafile",
                                  "ik_llama",
                                  "text-generation-webui"};
-
-std::optional<double> unit_bytes(std::string_view unit) {
-  if (unit == "B") return 1;
-  if (unit == "KiB") return 1024.0;
-  if (unit == "MiB") return 1024.0 * 1024;
-  if (unit == "GiB") return 1024.0 * 1024 * 1024;
-  if (unit == "TiB") return 1024.0 * 1024 * 1024 * 1024;
-  return std::nullopt;
-}
-
-/// "5.28 GiB", whole.
-std::optional<double> size_of(std::string_view text) {
-  std::string_view rest = text;
-  const auto value = take_double(rest);
-  const auto unit = unit_bytes(trim(rest));
-  if (!value || !unit || *value < 0) return std::nullopt;
-  return *value * *unit;
-}
-
-/// "8.95 B", whole.
-std::optional<double> parameters_of(std::string_view text) {
-  std::string_view rest = text;
-  const auto value = take_double(rest);
-  if (!value || *value <= 0 || !rest.starts_with(' ')) return std::nullopt;
-  const std::string_view unit = trim(rest);
-  if (unit == "K") return *value * 1e3;
-  if (unit == "M") return *value * 1e6;
-  if (unit == "B") return *value * 1e9;
-  if (unit == "T") return *value * 1e12;
-  return std::nullopt;
-}
 
 /// Splits at ", ".
 std::vector<std::string_view> at_commas(std::string_view text) {
@@ -215,7 +185,7 @@ bool read_meter(std::string_view part, MeterFigures& out) {
   if (take_prefix(part, "mem ")) {
     const bool less = part.starts_with('-');
     if (less || part.starts_with('+')) part.remove_prefix(1);
-    const auto size = size_of(part);
+    const auto size = bytes_in(part);
     if (size) out.memory_bytes = less ? -*size : *size;
     return size.has_value();
   }
@@ -227,15 +197,6 @@ bool read_meter(std::string_view part, MeterFigures& out) {
   if (part != "throttled") return false;
   out.throttled = true;
   return true;
-}
-
-std::optional<State> take_state(std::string_view& text) {
-  for (const State state : {State::healthy, State::cpu_only_machine, State::no_placement_evidence,
-                            State::partial_offload, State::silent_cpu_fallback,
-                            State::conflicting_evidence, State::no_timing_evidence}) {
-    if (take_prefix(text, name_of(state))) return state;
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -266,13 +227,13 @@ bool read_model(std::string_view text, RunFigures& out) {
     if (value) parts.pop_back();
     return value;
   };
-  out.weight_bytes = take_last(size_of);
-  out.parameters = take_last(parameters_of);
+  out.weight_bytes = take_last(bytes_in);
+  out.parameters = take_last(parameters_in);
   if (!out.parameters && parts.size() > 2) {
     // The quant stands between them, of servers.
     const std::string_view quant = parts.back();
     parts.pop_back();
-    out.parameters = take_last(parameters_of);
+    out.parameters = take_last(parameters_in);
     if (out.parameters) {
       out.quant = quant;
     } else {
@@ -463,12 +424,12 @@ bool read_phase(std::string_view text, PhaseFigures& out) {
 }
 
 bool read_verdict(std::string_view text, RunFigures& out) {
-  std::string_view rest = trim(text);
-  const auto state = take_state(rest);
+  const std::string_view rest = trim(text);
+  const std::size_t end = rest.find('.');
+  const auto state = state_named(rest.substr(0, end));
   if (!state) return false;
   out.state = state;
-  take_prefix(rest, ".");
-  out.sentence = trim(rest);
+  out.sentence = end == std::string_view::npos ? std::string_view() : trim(rest.substr(end + 1));
   return true;
 }
 

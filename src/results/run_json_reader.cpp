@@ -1,6 +1,7 @@
 #include "results/run_json_reader.h"
 
 #include "base/text.h"
+#include "results/quantities.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -44,15 +45,6 @@ std::optional<int> small(const Json& object, const char* key) {
   const auto value = whole(object, key);
   return value && *value >= 0 && *value <= kMost ? std::optional(static_cast<int>(*value))
                                                  : std::nullopt;
-}
-
-std::optional<State> state_named(std::string_view name) {
-  for (const State state : {State::healthy, State::cpu_only_machine, State::no_placement_evidence,
-                            State::partial_offload, State::silent_cpu_fallback,
-                            State::conflicting_evidence, State::no_timing_evidence}) {
-    if (name == name_of(state)) return state;
-  }
-  return std::nullopt;
 }
 
 constexpr std::array kCells = {"prefill_toks", "decode_toks", "wallclock_toks"};
@@ -159,16 +151,7 @@ void read_build(const Json& first, RunFigures& out) {
   out.cpu.cores = small(first, "cores");
   out.weight_bytes = number(first, "model_bytes");
   // "8.95 B": rounded, as the engine prints it.
-  const std::string parameters = text(first, "model_params");
-  std::string_view rest = parameters;
-  const auto count = take_double(rest);
-  const std::string_view unit = trim(rest);
-  const double scale = unit == "K"   ? 1e3
-                       : unit == "M" ? 1e6
-                       : unit == "B" ? 1e9
-                       : unit == "T" ? 1e12
-                                     : 0;
-  if (count && scale > 0) out.parameters = *count * scale;
+  out.parameters = parameters_in(text(first, "model_params"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "results/verify.h"
 
 #include "base/text.h"
-#include "results/compare.h"
+#include "results/quantities.h"
 #include "results/verify_parts.h"
 
 #include <fmt/format.h>
@@ -187,14 +187,26 @@ void check_meters(const RunFigures& run, Findings& out) {
   if (whole && loaded && run.meter.memory_bytes && run.weight_bytes) {
     // The embedding stays on the host, and others may let go of some memory meanwhile.
     constexpr double kLeast = 0.5;
-    const double gib = 1073741824.0;
-    out.judge("memory", *run.meter.memory_bytes + 0.05 * gib >= kLeast * *run.weight_bytes,
+    out.judge("memory", *run.meter.memory_bytes + 0.05 * kGiB >= kLeast * *run.weight_bytes,
               fmt::format("{:.2f} GiB of weights went to the GPU, whose memory grew by {:.1f} GiB",
-                          *run.weight_bytes / gib, *run.meter.memory_bytes / gib));
+                          *run.weight_bytes / kGiB, *run.meter.memory_bytes / kGiB));
   }
 }
 
 }  // namespace
+
+void Findings::judge(std::string_view check, bool holds, std::string text) {
+  const bool failed = std::ranges::find(found_.contradictions, check, &Contradiction::check) !=
+                      found_.contradictions.end();
+  if (!holds) {
+    std::erase(found_.held, check);
+    found_.contradictions.push_back({std::string(check), std::move(text)});
+  } else if (!failed && std::ranges::find(found_.held, check) == found_.held.end()) {
+    found_.held.emplace_back(check);
+  }
+}
+
+Verification Findings::take() { return std::move(found_); }
 
 Verification verify(const RunFigures& run) {
   Findings out;

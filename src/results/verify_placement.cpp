@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "results/quantities.h"
 #include "results/verify_parts.h"
 #include "verdict/bandwidth.h"
 
@@ -88,24 +89,23 @@ void check_devices(const RunFigures& run, Findings& out) {
     all_hardware = all_hardware && (device.note.empty() || device.note == "embedding");
   }
   if (run.placement.devices.empty()) return;
-  const double gib = 1073741824.0;
-  const double half = 0.05 * gib * static_cast<double>(run.placement.devices.size());
+  const double half = 0.05 * kGiB * static_cast<double>(run.placement.devices.size());
   const double total = run.weight_bytes.value_or(0);
-  if (total > gib) {
+  if (total > kGiB) {
     constexpr double kCopies = 1.03;  // a tied head lies on both sides, small tensors on each card
     out.judge(
         "bytes", on_gpu <= total * kCopies + half,
-        fmt::format("{:.1f} GiB on GPUs of a model of {:.2f} GiB", on_gpu / gib, total / gib));
+        fmt::format("{:.1f} GiB on GPUs of a model of {:.2f} GiB", on_gpu / kGiB, total / kGiB));
   }
   const auto share = run.placement.gpu_share;
-  if (!share || !all_hardware || on_host <= 0 || on_gpu + on_host < gib) return;
+  if (!share || !all_hardware || on_host <= 0 || on_gpu + on_host < kGiB) return;
   if (*share >= 1) return;  // the host has what belongs there
   const double told = on_gpu / (on_gpu + on_host);
   constexpr double kApart = 0.03;
   out.judge("bytes", std::abs(told - *share) <= kApart + half / (on_gpu + on_host),
             fmt::format("{:.1f} GiB on GPUs and {:.1f} GiB on the host are {:.0f}% on the GPU, not "
                         "{:.0f}%",
-                        on_gpu / gib, on_host / gib, 100 * told, 100 * *share));
+                        on_gpu / kGiB, on_host / kGiB, 100 * told, 100 * *share));
 }
 
 /// The value behind the last of `flags`; empty: none of them is there.
@@ -169,18 +169,5 @@ void check_placement(const RunFigures& run, Findings& out) {
   check_arguments(run.placement, out);
   check_named_devices(run, out);
 }
-
-void Findings::judge(std::string_view check, bool holds, std::string text) {
-  const bool failed = std::ranges::find(found_.contradictions, check, &Contradiction::check) !=
-                      found_.contradictions.end();
-  if (!holds) {
-    std::erase(found_.held, check);
-    found_.contradictions.push_back({std::string(check), std::move(text)});
-  } else if (!failed && std::ranges::find(found_.held, check) == found_.held.end()) {
-    found_.held.emplace_back(check);
-  }
-}
-
-Verification Findings::take() { return std::move(found_); }
 
 }  // namespace picchio::results
