@@ -343,11 +343,18 @@ NVML nvmlDeviceGetMigMode(abi::Device device, unsigned* current, unsigned* pendi
   });
 }
 
+/// When the scenario's time 0 was, in ms after NVML's start: the driver's own clock never goes
+/// back, also where a second engine starts the scenario anew.
+static double zero_ms(const State& s) {
+  if (s.worker == 0) return 0;
+  return std::chrono::duration<double, std::milli>(s.worker_since - s.since).count();
+}
+
 NVML nvmlDeviceGetProcessUtilization(abi::Device device, abi::ProcessUtilization* samples,
                                      unsigned* count, unsigned long long last_seen) {
   return answer(__func__, device, [&](const Gpu& gpu, double now) -> int {
     if (gpu.mig) return abi::kNotSupported;
-    const auto rows = gpu.samples_since(now, last_seen);
+    const auto rows = gpu.samples_since(now, zero_ms(state()), last_seen);
     if (rows.empty()) return abi::kNotFound;
     if (rows.size() > *count) return abi::kInsufficientSize;
     *count = static_cast<unsigned>(rows.size());

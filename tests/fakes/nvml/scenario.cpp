@@ -157,11 +157,11 @@ std::optional<std::int64_t> Gpu::energy_mj_at(double ms) const {
   return std::llround(*joules * 1000);
 }
 
-std::vector<abi::ProcessUtilization> Gpu::samples_since(double ms,
+std::vector<abi::ProcessUtilization> Gpu::samples_since(double ms, double zero_ms,
                                                         unsigned long long last_seen) const {
   constexpr double kClockAtStartUs = 1e9;
   const double tick = std::floor(ms / kPeriodMs) * kPeriodMs;
-  const auto stamp = static_cast<std::uint64_t>(kClockAtStartUs + tick * 1000);
+  const auto stamp = static_cast<std::uint64_t>(kClockAtStartUs + (zero_ms + tick) * 1000);
   std::vector<abi::ProcessUtilization> rows;
   for (const Process& process : processes) {
     if (!process.sm || *process.sm <= 0 || !process.there_at(tick) || stamp <= last_seen) continue;

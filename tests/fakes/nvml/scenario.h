@@ -55,9 +55,10 @@ struct Gpu {
   [[nodiscard]] std::string bus_id() const;  // "00000000:01:00.0"
   /// The counter moves every 100 ms.
   [[nodiscard]] std::optional<std::int64_t> energy_mj_at(double ms) const;
-  /// One sample of each process that ran in the last whole period of 100 ms, if newer.
+  /// One sample of each process that ran in the last whole period of 100 ms, if newer. The
+  /// scenario's time 0 was zero_ms after NVML's start, from which the stamps count.
   [[nodiscard]] std::vector<picchio::meters::nvml::abi::ProcessUtilization> samples_since(
-      double ms, unsigned long long last_seen) const;
+      double ms, double zero_ms, unsigned long long last_seen) const;
 };
 
 struct Failure {
