@@ -34,6 +34,7 @@ enum class State {
 enum class ExitCode {
   ok = 0,
   failure = 1,        // internal error
+  differs = 1,        // of `compare`
   could_not_run = 2,  // also usage errors
   partial_offload = 3,
   silent_cpu_fallback = 4,

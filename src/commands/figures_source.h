@@ -1,0 +1,22 @@
+// Where the figures of a run come from, as compare, verify and share name it.
+#pragma once
+
+#include "base/result.h"
+#include "evidence/figures.h"
+
+#include <string>
+#include <vector>
+
+namespace picchio {
+
+/// Of a folder that --keep-logs wrote, or of a file ("-": standard input) with blocks, the JSON of
+/// a run or a table of llama-bench. Never empty.
+[[nodiscard]] Result<std::vector<RunFigures>> figures_from(const std::string& source);
+
+/// The same where it has to be one run.
+[[nodiscard]] Result<RunFigures> one_run_from(const std::string& source);
+
+/// A file or standard input, whole; `-` is standard input.
+[[nodiscard]] Result<std::string> pasted_text_from(const std::string& source);
+
+}  // namespace picchio
