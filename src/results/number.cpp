@@ -139,10 +139,10 @@ std::string span_text(const NumberMatch& match) {
 }
 
 /// "decode, warm (44.9 to 45.6)", "prefill, cold (500.0), 12% below it".
-std::string match_text(const NumberMatch& match) {
+std::string match_text(const NumberMatch& match, bool unit_was_told) {
   constexpr double kPercent = 100;
   std::string out;
-  if (match.unit != NumberUnit::tokens_per_second) {
+  if (!unit_was_told && match.unit != NumberUnit::tokens_per_second) {
     out = fmt::format("{} of ", name_of(match.unit));
   }
   out += fmt::format("{}, {} ({})", name_of(match.lane),
@@ -225,6 +225,9 @@ std::vector<NumberMatch> explain_number(const QuotedNumber& number,
       for (const LaneRow row : {LaneRow::warm, LaneRow::cold}) {
         // The first unit that fits, so that a rate is not called a time as well.
         for (const NumberUnit unit : units) {
+          // Nobody quotes another lane so, and many numbers would fit by chance.
+          const bool guessed = !number.unit && unit != NumberUnit::tokens_per_second;
+          if (guessed && lane != Lane::decode) continue;
           auto found = match(number, unit, runs[run].figures.lane(lane), row);
           if (!found) continue;
           found->run = run;
@@ -249,11 +252,11 @@ std::string number_text(const QuotedNumber& number, std::span<const NumberedRun>
                        lanes_text(runs.front().figures), run_text(runs.front()));
   }
   const NumberMatch& best = matches.front();
-  std::string readings = match_text(best);
+  std::string readings = match_text(best, number.unit.has_value());
   for (std::size_t i = 1; i < matches.size(); ++i) {
     // What is as good: of the same run, and a figure that is only near never beside one that hits.
     if (matches[i].run == best.run && matches[i].within == best.within) {
-      readings += " or " + match_text(matches[i]);
+      readings += " or " + match_text(matches[i], number.unit.has_value());
     }
   }
   return fmt::format("{} reads like {}, of {}\n", number_word(number), readings,

@@ -67,7 +67,7 @@ struct NumberMatch {
 // Lanes of one run lie at least 1.4 apart on every machine met so far, so within 30 % there is one
 // that is meant. Two builds of one engine differ by about a tenth.
 inline constexpr double kResembles = 0.30;
-// A number without a unit is turned into a rate (1000/x, x/60) only where that hits.
+// A number without a unit is turned into a rate (1000/x, x/60) only where that hits decode.
 inline constexpr double kHits = 0.03;
 
 }  // namespace picchio::results

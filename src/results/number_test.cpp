@@ -89,14 +89,21 @@ TEST(Number, ReadsLikeALane) {
         Case{"60.5 tok/s", "60.5 tok/s reads like wallclock, warm (60.1 to 60.9)" + of},
         Case{"41", "41 reads like wallclock, cold (41.0)" + of},
         Case{"7.57 ms",
-             "7.57 ms per token reads like ms per token of decode, warm (131.9 to "
+             "7.57 ms per token reads like decode, warm (131.9 to "
              "132.4 tok/s)" +
                  of},
         Case{"7926 tok/min",
-             "7926 tokens per minute reads like tokens per minute of decode, "
+             "7926 tokens per minute reads like decode, "
              "warm (131.9 to 132.4 tok/s)" +
                  of},
         Case{"7.57", "7.57 reads like ms per token of decode, warm (131.9 to 132.4 tok/s)" + of},
+        Case{"3630",
+             "3630 reads like prefill, cold (4821.4), 25% below it or prefill, warm (4890.0 to "
+             "4911.0), 26% below it" +
+                 of},
+        Case{"2460",
+             "2460 matches nothing measured here: prefill 4900.0, decode 132.1, wallclock 60.5" +
+                 of},
         Case{"9",
              "9 matches nothing measured here: prefill 4900.0, decode 132.1, wallclock "
              "60.5" +

@@ -220,7 +220,8 @@ constexpr std::array<std::string_view, 27> kAsking = {
 
 void cut_sentences(Post& post, const std::vector<std::size_t>& asked) {
   for (std::size_t i = 0; i < post.words.size(); ++i) {
-    if (i == 0 || post.words[i].before == Break::sentence) post.sentences.push_back({i, i, false});
+    if (i == 0 || post.words[i].before == Break::sentence)
+      post.sentences.push_back({i, i, false, false});
     post.sentences.back().end = i + 1;
     post.words[i].sentence = post.sentences.size() - 1;
   }
@@ -280,8 +281,15 @@ std::string Post::quote(std::size_t begin, std::size_t end) const {
   while (last + 1 < end && words[last + 1].line == first.line) ++last;
   constexpr std::size_t kWidest = 60;
   const std::string& line = lines[first.line - 1];
-  return fit(plain(std::string_view(line).substr(first.begin, words[last].end - first.begin)),
-             kWidest);
+  const auto joins = [](char c) {
+    return is_word(c) || c == '-' || c == '.' || c == '/' || c == ':';
+  };
+  std::size_t from = first.begin;
+  std::size_t to = words[last].end;
+  while (from > 0 && joins(line[from - 1])) --from;
+  while (to < line.size() && joins(line[to])) ++to;
+  while (to > words[last].end && !is_word(line[to - 1])) --to;
+  return fit(plain(std::string_view(line).substr(from, to - from)), kWidest);
 }
 
 std::vector<std::string> post_lines(std::string_view text) {
@@ -340,6 +348,7 @@ std::vector<FigureWords> mark_figures(Post& post) {
       continue;
     }
     for (std::size_t word = found.begin; word < found.end; ++word) post.words[word].figure = true;
+    post.sentences[post.words[found.begin].sentence].has_figure = true;
     out.push_back(found);
     i = found.end - 1;
   }

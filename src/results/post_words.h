@@ -26,6 +26,7 @@ struct PostWord {
 struct PostSentence {
   std::size_t begin = 0;  // index of a word
   std::size_t end = 0;
+  bool has_figure = false;
   bool asks = false;  // "Did you try flash attention?": states nothing
 };
 
@@ -34,7 +35,8 @@ struct Post {
   std::vector<PostWord> words;
   std::vector<PostSentence> sentences;
 
-  /// The words from `begin` up to `end` as they stand in the post; of the first line only.
+  /// The words from `begin` up to `end` as they stand in the post, with what they are joined to
+  /// ("v0.2.Q4_0.gguf" is the end of a file's name); of the first line only.
   [[nodiscard]] std::string quote(std::size_t begin, std::size_t end) const;
 };
 

@@ -108,7 +108,8 @@ std::string engine_text(const RunFigures& run) {
 
 std::string machine_text(const RunFigures& run) {
   const MachineFigures& machine = run.machine;
-  std::string out = told(machine.chip);
+  std::string out = machine.chip.empty() && !machine.gpu.empty() ? fmt::format("CPU {}", kNotKnown)
+                                                                 : told(machine.chip);
   if (!machine.gpu.empty()) out += " + " + plain(machine.gpu);
   if (machine.gpu_count > 1) out += fmt::format(" x{}", machine.gpu_count);
   // As the footer rounds it.

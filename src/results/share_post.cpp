@@ -196,7 +196,10 @@ std::string share_post(const SharedRun& run) {
         "What I would like to know"}) {
     out += fmt::format("\n{}: {}\n", question, kBlank);
   }
-  return out + fmt::format("\nMeasured with picchio {}.\n", protocol_text(figures));
+  return out + fmt::format("\nMeasured with picchio {}, {}.\n",
+                           figures.version.empty() ? fmt::format("version {}", kNotKnown)
+                                                   : "v" + plain(figures.version),
+                           protocol_text(figures));
 }
 
 }  // namespace picchio::results

@@ -87,10 +87,8 @@ bool unsays(const Post& post, std::size_t at, std::size_t first) {
 bool is_stated(const Post& post, std::size_t at) {
   constexpr std::size_t kReach = 7;
   const PostSentence& sentence = post.sentences[post.words[at].sentence];
-  bool has_figure = false;
-  for (std::size_t i = sentence.begin; i < sentence.end; ++i) has_figure |= post.words[i].figure;
   // "Is 45 tok/s with Q4_K_M on a 4090 normal?" states all of it.
-  if (sentence.asks && !has_figure) return false;
+  if (sentence.asks && !sentence.has_figure) return false;
   const std::size_t from = std::max(sentence.begin, at > kReach ? at - kReach : 0);
   for (std::size_t i = from; i < at; ++i) {
     if (unsays(post, i, sentence.begin)) return false;

@@ -207,7 +207,7 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
     {warmth, "fresh load|start|reboot|boot"},
 
     {spread, "<n> runs|passes|repetitions|reps|trials|repeats|iterations|measurements", "",
-     "scored|baseball"},
+     "scored|baseball|ms"},
     {spread, "two|three|four|five|ten|several runs|passes|repetitions|trials"},
     {spread,
      "average|averaged|avg|mean|median|best ~ <n> "

@@ -259,6 +259,46 @@ TEST(Vet, ATableOfLlamaBench) {
   }
 }
 
+TEST(Vet, WholePosts) {
+  EXPECT_EQ(
+      names_of(stated_in(
+          "Hey all, just got my new rig together. Running Qwen3-30B-A3B Q5_K_XL on dual 3090s "
+          "(power limited to 250w each)\nwith llama.cpp (b6123) and getting around 120 t/s gen and "
+          "~1800 t/s pp. Using -c 32768 -fa -ctk q8_0 -ctv q8_0 -ngl 99.\nIs it normal? What "
+          "threads are you using, 8 threads? I tried speculative decoding but no gain.\nPrompt is "
+          "about 6k tokens. Ubuntu 22.04, driver 570.")),
+      names_of({model, quant, engine, build, hardware, placement, context, prompt, kv_type,
+                flash_attention, lane, power_limit, system, draft}));
+  EXPECT_EQ(names_of(stated_in(
+                "Gemma 3 12B on M2 Max is slow???\nI'm getting only 12 tokens/s with LM Studio. My "
+                "friend gets more. The laptop's fan is going crazy. I set context to 8k.\nAnyone "
+                "with the same batch of machines? Thread about this last week had 20 replies. Will "
+                "try MLX and Q8_0 next.")),
+            names_of({model, engine, hardware, context}));
+  EXPECT_EQ(names_of(stated_in("- CPU: Ryzen 7 5800X, 64GB DDR4-3600\n- GPU: none\n"
+                               "- Model: mistral-7b-instruct-v0.2.Q4_0.gguf\n- Threads: 8\n"
+                               "- Context: 4096\n- Result: 7.3 tok/s eval, 22 tok/s prompt eval\n"
+                               "Averaged over 3 runs, first run discarded.")),
+            names_of({model, quant, hardware, context, threads, lane, warmth, spread}));
+  EXPECT_EQ(names_of(stated_in(
+                "I wrote the draft of this post in the train. I sat on the CPU fan yesterday, and "
+                "the power went out. In context: 8 of my friends read version 3.1 of it. It's 45 "
+                "tok/s fast, whatever that means, with two threads hanging from my coat and a "
+                "batch of cookies. The model on the runway wore a warm coat, a cold look. Windows "
+                "open.")),
+            "");
+  EXPECT_EQ(names_of(stated_in(
+                "eval time =    9000.00 ms /   127 runs   (   70.87 ms per token,    14.11 tokens "
+                "per second)\nmain: build = 3091 (d48a56eff)\n")),
+            names_of({build, lane}));
+}
+
+TEST(Vet, QuotesWholeNames) {
+  const auto vetting = vet("45 tok/s with mistral-7b-instruct-v0.2.Q4_0.gguf.");
+  ASSERT_TRUE(vetting && vetting->of(model));
+  EXPECT_EQ(vetting->of(model)->words, "mistral-7b-instruct-v0.2.Q4_0.gguf");
+}
+
 TEST(Vet, ABlockCountsByItsFields) {
   const auto vetting = vet(kGpuBlock);
   ASSERT_TRUE(vetting);
