@@ -29,11 +29,14 @@ struct Command {
 
 ExitCode diagnose(const Arguments& arguments);  // the default: no command word
 ExitCode explain_log(const Arguments& arguments);
+ExitCode explain_number(const Arguments& arguments);
 ExitCode id(const Arguments& arguments);
 ExitCode compare_command(const Arguments& arguments);
 ExitCode meters_command(const Arguments& arguments);
 ExitCode replay(const Arguments& arguments);
+ExitCode share_command(const Arguments& arguments);
 ExitCode verify_command(const Arguments& arguments);
+ExitCode vet_command(const Arguments& arguments);
 ExitCode watch(const Arguments& arguments);
 ExitCode selftest(const Arguments& arguments);
 ExitCode print_version();

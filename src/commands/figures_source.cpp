@@ -4,7 +4,9 @@
 #include "commands/read_run.h"
 #include "kept/folder.h"
 #include "os/file.h"
+#include "report/block.h"
 #include "report/figures.h"
+#include "results/block_reader.h"
 #include "results/read_figures.h"
 
 #include <fmt/format.h>
@@ -24,6 +26,34 @@ Error about(const std::string& source, Error error) {
   return error;
 }
 
+/// What one source holds, with the text that blocks can be cut out of.
+struct Source {
+  std::vector<RunFigures> runs;
+  std::string text;
+};
+
+Result<Source> read_source(const std::string& source) {
+  std::error_code ignored;
+  if (source != "-" && std::filesystem::is_directory(source, ignored)) {
+    Result<RawRun> raw = kept::read_run(source);
+    if (!raw) return std::unexpected(raw.error());
+    const Judged judged = judge_recorded(*std::move(raw));
+    return Source{{figures_of(judged.run, judged.verdict)}, block(judged.run, judged.verdict)};
+  }
+  Result<std::string> text = pasted_text_from(source);
+  if (!text) return std::unexpected(text.error());
+  Result<std::vector<RunFigures>> found = results::read_figures(*text);
+  if (!found) return std::unexpected(about(source, found.error()));
+  return Source{*std::move(found), *std::move(text)};
+}
+
+Result<> holds_one(const Source& read, const std::string& source) {
+  if (read.runs.size() == 1) return {};
+  return with_hint(fail(ErrorKind::unsupported, "'{}' holds {} runs, and one is asked for", source,
+                        read.runs.size()),
+                   "cut out the one that is meant");
+}
+
 }  // namespace
 
 Result<std::string> pasted_text_from(const std::string& source) {
@@ -32,27 +62,26 @@ Result<std::string> pasted_text_from(const std::string& source) {
 }
 
 Result<std::vector<RunFigures>> figures_from(const std::string& source) {
-  std::error_code ignored;
-  if (source != "-" && std::filesystem::is_directory(source, ignored)) {
-    Result<RawRun> raw = kept::read_run(source);
-    if (!raw) return std::unexpected(raw.error());
-    const Judged judged = judge_recorded(*std::move(raw));
-    return std::vector<RunFigures>{figures_of(judged.run, judged.verdict)};
-  }
-  const Result<std::string> text = pasted_text_from(source);
-  if (!text) return std::unexpected(text.error());
-  Result<std::vector<RunFigures>> found = results::read_figures(*text);
-  if (!found) return std::unexpected(about(source, found.error()));
-  return found;
+  Result<Source> read = read_source(source);
+  if (!read) return std::unexpected(read.error());
+  return std::move(read->runs);
 }
 
 Result<RunFigures> one_run_from(const std::string& source) {
-  Result<std::vector<RunFigures>> found = figures_from(source);
-  if (!found) return std::unexpected(found.error());
-  if (found->size() == 1) return std::move(found->front());
-  return with_hint(fail(ErrorKind::unsupported, "'{}' holds {} runs, and one is asked for", source,
-                        found->size()),
-                   "cut out the one that is meant");
+  Result<Source> read = read_source(source);
+  if (!read) return std::unexpected(read.error());
+  if (const Result<> one = holds_one(*read, source); !one) return std::unexpected(one.error());
+  return std::move(read->runs.front());
+}
+
+Result<RunWithBlock> one_run_with_block_from(const std::string& source) {
+  Result<Source> read = read_source(source);
+  if (!read) return std::unexpected(read.error());
+  if (const Result<> one = holds_one(*read, source); !one) return std::unexpected(one.error());
+  RunWithBlock out{std::move(read->runs.front()), {}};
+  std::vector<results::PastedBlock> blocks = results::find_blocks(read->text);
+  if (blocks.size() == 1) out.block = std::move(blocks.front().lines);
+  return out;
 }
 
 }  // namespace picchio

@@ -16,6 +16,13 @@ namespace picchio {
 /// The same where it has to be one run.
 [[nodiscard]] Result<RunFigures> one_run_from(const std::string& source);
 
+/// The same with the lines of its block, which only a kept run and a text with a block have.
+struct RunWithBlock {
+  RunFigures figures;
+  std::vector<std::string> block;
+};
+[[nodiscard]] Result<RunWithBlock> one_run_with_block_from(const std::string& source);
+
 /// A file or standard input, whole; `-` is standard input.
 [[nodiscard]] Result<std::string> pasted_text_from(const std::string& source);
 

@@ -14,11 +14,14 @@ namespace {
 constexpr std::array kCommands = {
     Command{"compare", "put two runs side by side and name the suspect", compare_command},
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
+    Command{"explain", "say which lane of a run a quoted number resembles", explain_number},
     Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
     Command{"id", "say what is inside a model file, whatever its label claims", id},
     Command{"meters", "list what this machine's GPU meters can measure", meters_command},
     Command{"replay", "judge a run kept by --keep-logs again", replay},
+    Command{"share", "quote a run with its conditions: a line, a table row, a post", share_command},
     Command{"verify", "recompute what a pasted block claims", verify_command},
+    Command{"vet", "say which conditions of a tok/s figure a post leaves out", vet_command},
     Command{"watch", "put the GPU meters beside a process that runs already", watch},
 };
 

@@ -272,6 +272,10 @@ std::vector<PastedBlock> find_blocks(std::string_view text) {
     if (!is_block(parts)) continue;
     PastedBlock block;
     block.first_line = i + 1;
+    const auto at = [&](std::size_t line) {
+      return lines.begin() + static_cast<std::ptrdiff_t>(std::min(line, lines.size()));
+    };
+    block.lines.assign(at(i), at(end));
     for (const Part& part : parts) {
       if (read_part(part, block.figures) || block.unread.size() >= kMostUnread) continue;
       block.unread.push_back(std::string(part.label) + ' ' + part.text);

@@ -13,6 +13,8 @@ namespace picchio::results {
 struct PastedBlock {
   RunFigures figures;
   std::size_t first_line = 0;  // in the text, from 1
+  /// All of it, as pasted_lines() leaves them.
+  std::vector<std::string> lines;
   /// Lines inside the block that are none of a block's, as they stand there.
   std::vector<std::string> unread;
 };

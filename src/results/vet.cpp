@@ -1,0 +1,276 @@
+#include "results/vet.h"
+
+#include "base/text.h"
+#include "results/block_reader.h"
+#include "results/compare.h"
+#include "results/post_words.h"
+#include "results/vet_patterns.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace picchio::results {
+namespace {
+
+using enum Condition;
+
+constexpr std::array<ConditionText, kConditions> kTexts = {{
+    {model, "model", "model", "bytes read for each token set the decode rate",
+     "name and size, best the file's own name"},
+    {quant, "quant", "quant", "half the bits are nearly twice the decode rate",
+     "Q4_K_M, or bits per weight"},
+    {engine, "engine", "engine", "engines differ by a tenth and more on one machine",
+     "llama.cpp, ollama, ..."},
+    {build, "build", "engine build", "kernels change from build to build",
+     "b9430, version 0.12.3, commit"},
+    {hardware, "hardware", "hardware", "memory bandwidth sets decode, compute sets prefill",
+     "GPU and its memory, or CPU and RAM"},
+    {placement, "placement", "placement", "a few layers on the CPU halve the rate, or worse",
+     "-ngl, layers on the GPU, CPU only"},
+    {context, "context", "context / depth", "decode slows as the context fills",
+     "-c, and how much of it was full"},
+    {prompt, "prompt", "prompt length", "short prompts hide the prefill rate",
+     "tokens of the prompt"},
+    {batch, "batch", "batch / ubatch", "sets the prefill rate", "-b, -ub, or default"},
+    {kv_type, "kv_type", "KV cache type", "a quantised cache can send attention to the CPU",
+     "-ctk, -ctv: f16/f16"},
+    {flash_attention, "flash_attention", "flash attention", "moves both lanes at depth",
+     "on or off"},
+    {threads, "threads", "threads", "too many are slower than too few, on a CPU", "-t"},
+    {lane, "lane", "lane", "prefill is often ten times decode", "prefill (pp) or decode (tg)"},
+    {warmth, "warmth", "cold or warm", "a first pass loads weights and compiles kernels",
+     "first run, or after a warm-up"},
+    {spread, "spread", "runs / spread", "one run can be a fifth off the next",
+     "how many runs, lowest and highest"},
+    {power_limit, "power_limit", "power limit", "a capped or hot card runs at lower clocks",
+     "watts, or stock"},
+    {system, "system", "OS / driver", "drivers and systems schedule and spill differently",
+     "Ubuntu 24.04, driver 570.86"},
+    {draft, "draft", "draft model", "speculation multiplies decode on easy text", "none, or which"},
+    {sampling, "sampling", "sampling", "long sampler chains cost time, and drafts hit less",
+     "temp, top-k, top-p, min-p, seed"},
+}};
+
+/// Behind these words, in a sentence, nothing is stated: it is forgotten, planned or somebody's.
+constexpr std::array<std::string_view, 18> kNotStating = {
+    "forgot", "unsure",  "dunno",     "whether",     "will",        "gonna",
+    "want",   "wanna",   "plan",      "planning",    "considering", "wondering",
+    "might",  "suggest", "recommend", "recommended", "tomorrow",    "someday"};
+
+struct Negated {
+  std::array<std::string_view, 4> first;
+  std::string_view second;
+};
+constexpr std::array kNegated = {Negated{{"don't", "dont", "not", "didn't"}, "know"},
+                                 Negated{{"not", "isn't", "wasn't", "never"}, "sure"},
+                                 Negated{{"no", "no", "any", "no"}, "idea"},
+                                 Negated{{"don't", "dont", "can't", "not"}, "remember"},
+                                 Negated{{"didn't", "didnt", "haven't", "not"}, "check"},
+                                 Negated{{"didn't", "didnt", "haven't", "never"}, "note"},
+                                 Negated{{"haven't", "havent", "not", "never"}, "tried"},
+                                 Negated{{"going", "going", "going", "going"}, "to"}};
+
+bool unsays(const Post& post, std::size_t at, std::size_t first) {
+  const std::string& word = post.words[at].text;
+  if (std::ranges::find(kNotStating, word) != kNotStating.end()) return true;
+  if (at == first) return false;
+  return std::ranges::any_of(kNegated, [&](const Negated& pair) {
+    return word == pair.second &&
+           std::ranges::find(pair.first, post.words[at - 1].text) != pair.first.end();
+  });
+}
+
+/// Whether what begins at `at` is said of this run, not asked for, planned or unknown.
+bool is_stated(const Post& post, std::size_t at) {
+  constexpr std::size_t kReach = 7;
+  const PostSentence& sentence = post.sentences[post.words[at].sentence];
+  // "Is 45 tok/s with Q4_K_M on a 4090 normal?" states all of it.
+  if (sentence.asks && !sentence.has_figure) return false;
+  const std::size_t from = std::max(sentence.begin, at > kReach ? at - kReach : 0);
+  for (std::size_t i = from; i < at; ++i) {
+    if (unsays(post, i, sentence.begin)) return false;
+  }
+  return true;
+}
+
+void state(Vetting& out, Condition condition, std::string words, std::size_t line) {
+  auto& slot = out.stated[static_cast<std::size_t>(condition)];
+  if (!slot) slot = Statement{std::move(words), line};
+}
+
+/// A kind of runs' words, in the order of the table.
+void hold_patterns(Post& post, Vetting& out) {
+  for (const Pattern& pattern : patterns()) {
+    const bool wanted = !out.of(pattern.condition);
+    for (std::size_t at = 0; at < post.words.size(); ++at) {
+      // What takes its words takes them everywhere.
+      if (!wanted && !pattern.takes) break;
+      const std::size_t length = match_length(post, at, pattern);
+      if (length == 0) continue;
+      if (pattern.takes) {
+        for (std::size_t i = at; i < at + length; ++i) post.words[i].taken = true;
+      }
+      if (!is_stated(post, at)) continue;
+      state(out, pattern.condition, post.quote(at, at + length), post.words[at].line);
+      if (!pattern.takes) break;
+    }
+  }
+}
+
+bool any_lane(const RunFigures& run, auto has) {
+  return std::ranges::any_of(kLanes, [&](Lane each) { return has(run.lane(each)); });
+}
+
+/// What a block states by its fields.
+void read_block(const PastedBlock& block, Vetting& out) {
+  const RunFigures& run = block.figures;
+  const auto add = [&](Condition condition, bool stated, std::string words) {
+    if (stated) state(out, condition, "block: " + plain(words), block.first_line);
+  };
+  for (const Lane each : kLanes) {
+    const LaneFigures& figures = run.lane(each);
+    const Rate& rate = figures.warm.value ? figures.warm : figures.cold;
+    if (!rate.value) continue;
+    out.figures.push_back(
+        {fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line});
+  }
+  const std::string label = run.quant.empty() ? quant_in_name(run.model) : run.quant;
+  const std::optional<int> with_threads =
+      run.cpu.threads ? run.cpu.threads
+                      : (run.cold_pass ? run.cold_pass->threads : std::optional<int>());
+  const bool placed =
+      (run.placement.engagement && *run.placement.engagement != Engagement::no_evidence) ||
+      run.placement.gpu_share;
+  const std::string chip =
+      run.machine.chip + (run.machine.gpu.empty() ? "" : " + " + run.machine.gpu);
+  add(model, !run.model.empty(), run.model);
+  add(quant, !label.empty(), label);
+  add(engine, !run.engine.empty(), run.engine);
+  add(build, !run.build.empty(), run.build);
+  add(hardware, !chip.empty(), chip);
+  add(placement, placed,
+      run.placement.engagement ? std::string(name_of(*run.placement.engagement)) : "bytes");
+  add(context, run.context.has_value(), fmt::format("ctx {}", run.context.value_or(0)));
+  add(prompt, run.protocol == "mp1", "mp1");  // the protocol fixes it
+  add(threads, with_threads.has_value(), fmt::format("{} threads", with_threads.value_or(0)));
+  add(lane,
+      any_lane(run, [](const LaneFigures& each) { return each.cold.value || each.warm.value; }),
+      "a column for each");
+  add(warmth,
+      any_lane(run, [](const LaneFigures& each) { return each.cold.value || each.warm.value; }),
+      "a row for each");
+  add(spread, any_lane(run, [](const LaneFigures& each) { return each.low && each.high; }),
+      "warm span");
+  add(system, !run.machine.os.empty(), run.machine.os);
+  add(sampling, run.sampling.has_value(), "settings");
+}
+
+std::vector<std::pair<ConditionText, const Statement*>> all_of(const Vetting& vetting) {
+  std::vector<std::pair<ConditionText, const Statement*>> out;
+  for (const ConditionText& text : kTexts) {
+    const auto& stated = vetting.of(text.condition);
+    out.emplace_back(text, stated ? &*stated : nullptr);
+  }
+  return out;
+}
+
+std::string fill_in_of(const Vetting& vetting) {
+  std::string out;
+  for (const auto& [text, stated] : all_of(vetting)) {
+    if (stated == nullptr) out += fmt::format("{}: ____ ({})\n", text.name, text.fill_in);
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::array<ConditionText, kConditions>& condition_texts() { return kTexts; }
+
+std::size_t Vetting::stated_count() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(stated, [](const auto& each) { return each.has_value(); }));
+}
+
+Result<Vetting> vet(std::string_view text) {
+  Vetting out;
+  std::vector<std::string> lines = post_lines(text);
+  std::vector<bool> skip(lines.size(), false);
+  for (const PastedBlock& block : find_blocks(text)) {
+    ++out.blocks;
+    read_block(block, out);
+    for (std::size_t i = 0; i < block.lines.size(); ++i) {
+      const std::size_t at = block.first_line - 1 + i;
+      if (at < skip.size()) skip[at] = true;
+    }
+  }
+  spell_out_tables(lines);
+  Post post = read_post(std::move(lines), skip);
+  for (const FigureWords& figure : mark_figures(post)) {
+    out.figures.push_back({post.quote(figure.begin, figure.end), post.words[figure.begin].line});
+    if (figure.is_range) {
+      state(out, spread, post.quote(figure.begin, figure.end), post.words[figure.begin].line);
+    }
+  }
+  if (out.figures.empty()) {
+    return with_hint(fail(ErrorKind::not_found, "the text quotes no tok/s figure"),
+                     "such as '45 tok/s', '45 t/s', '45 tokens per second', or a block");
+  }
+  hold_patterns(post, out);
+  return out;
+}
+
+std::string vetting_text(const Vetting& vetting) {
+  const std::size_t count = vetting.stated_count();
+  std::string out = fmt::format("picchio vet: {} tok/s figure{}, {} of {} conditions stated\n",
+                                vetting.figures.size(), vetting.figures.size() == 1 ? "" : "s",
+                                count, kConditions);
+  constexpr std::size_t kShown = 6;
+  for (std::size_t i = 0; i < std::min(kShown, vetting.figures.size()); ++i) {
+    out += fmt::format("  figure     {} (line {})\n", vetting.figures[i].words,
+                       vetting.figures[i].line);
+  }
+  if (vetting.figures.size() > kShown) {
+    out += fmt::format("  figure     and {} more\n", vetting.figures.size() - kShown);
+  }
+  for (const bool wanted : {true, false}) {
+    for (const auto& [text, stated] : all_of(vetting)) {
+      if ((stated != nullptr) != wanted) continue;
+      const std::string behind = stated != nullptr
+                                     ? fmt::format("{} (line {})", stated->words, stated->line)
+                                     : std::string(text.why);
+      out += fmt::format("  {:<10} {:<16} {}\n", wanted ? "stated" : "left out", text.name, behind);
+    }
+  }
+  if (count < kConditions) out += "\nTo fill in:\n\n" + fill_in_of(vetting);
+  return out;
+}
+
+std::string vetting_json(const Vetting& vetting) {
+  using Json = nlohmann::ordered_json;
+  Json out;
+  out["schema"] = "picchio.vet.v1";
+  out["version"] = PICCHIO_VERSION;
+  out["figures"] = Json::array();
+  for (const Statement& figure : vetting.figures) {
+    out["figures"].push_back({{"words", figure.words}, {"line", figure.line}});
+  }
+  out["blocks"] = vetting.blocks;
+  out["stated"] = vetting.stated_count();
+  out["conditions"] = Json::array();
+  for (const auto& [text, stated] : all_of(vetting)) {
+    out["conditions"].push_back({{"key", text.key},
+                                 {"name", text.name},
+                                 {"stated", stated != nullptr},
+                                 {"words", stated ? Json(stated->words) : Json(nullptr)},
+                                 {"line", stated ? Json(stated->line) : Json(nullptr)},
+                                 {"why", text.why}});
+  }
+  out["fill_in"] = fill_in_of(vetting);
+  constexpr int kIndent = 2;
+  return out.dump(kIndent, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace picchio::results
