@@ -110,7 +110,9 @@ void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(dat
 
 Result<Database> Database::open(const std::string& path, int patience_ms) {
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
+  // NOMUTEX: one thread uses a connection, and a lock for each column would cost half of a query.
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database out(handle);
   if (handle == nullptr) return fail(ErrorKind::failed, "cannot open '{}': no memory", path);
   if (code != SQLITE_OK) {
