@@ -25,7 +25,7 @@ install_needs() {
       brew list --formula "$formula" >/dev/null 2>&1 || { say "installing $formula"; brew install -q "$formula" >&2; }
     done
   else
-    die "knows apt and Homebrew only; install a C++23 compiler, CMake, Ninja, fmt, CLI11, nlohmann-json and the headers of libcurl and OpenSSL, then:
+    die "knows apt and Homebrew only; install a C++23 compiler, CMake, Ninja, fmt, CLI11, nlohmann-json and the headers of libcurl, OpenSSL and SQLite, then:
   cmake --preset release -DPICCHIO_TESTS=OFF && cmake --build build/release"
   fi
 }

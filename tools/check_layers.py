@@ -16,9 +16,10 @@ MAY_INCLUDE = {
     "meters": {"base", "evidence", "os"},
     "engines": {"base", "evidence", "os"},
     "kept": {"base", "evidence", "os"},
+    "history": {"base", "evidence", "os", "kept"},
     "models": {"base", "evidence", "os", "engines"},
     "results": {"base", "evidence", "verdict"},
-    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "models", "results"},
+    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "history", "models", "results"},
     "main.cpp": {"base", "commands", "evidence"},
 }
 SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|termios\.h|ifaddrs\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")

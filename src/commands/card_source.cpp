@@ -8,7 +8,7 @@
 #include "gguf/card.h"
 #include "gguf/header.h"
 #include "gguf/shards.h"
-#include "kept/last_run.h"
+#include "history/history.h"
 #include "os/file.h"
 #include "os/http.h"
 #include "os/remote_head.h"
@@ -42,13 +42,13 @@ std::unexpected<Error> about(const std::string& what, Error error) {
 std::optional<LastKv> last_kv(const std::string& model) {
   const Result<std::string> folder = os::cache_dir();
   if (!folder) return std::nullopt;
-  const auto runs = kept::read_last_runs(*folder);
-  if (!runs) return std::nullopt;  // a broken cache is no reason to print no card
-  const std::string key = os::real_path(model).value_or(model);
-  const auto found = std::ranges::find(*runs, key, &kept::LastRun::model);
-  if (found == runs->end() || found->kv_type_k.empty()) return std::nullopt;
-  return LastKv{found->kv_type_k, found->kv_type_v, found->time,
-                fmt::format("{} {}", found->engine, found->engine_version)};
+  auto runs = history::History::open_existing(*folder, nullptr);
+  if (!runs || !*runs) return std::nullopt;  // a broken cache is no reason to print no card
+  const auto found = (*runs)->newest_with_kv(os::real_path(model).value_or(model));
+  if (!found || !*found) return std::nullopt;
+  const StoredRow& row = **found;
+  return LastKv{row.kv_type_k, row.kv_type_v, to_rfc3339(row.at),
+                fmt::format("{} {}", row.engine, row.build)};
 }
 
 /// Reads standard input only as far as the header goes: what follows can be the whole model.

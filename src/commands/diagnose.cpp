@@ -9,13 +9,14 @@
 #include "commands/options.h"
 #include "commands/output.h"
 #include "commands/read_run.h"
+#include "commands/remember_run.h"
 #include "commands/target.h"
 #include "commands/terminal.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
 #include "kept/folder.h"
-#include "kept/last_run.h"
 #include "os/file.h"
+#include "report/history.h"
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@ struct DiagnoseOptions {
   std::string keep_logs;
   bool drop_cache = false;
   bool no_telemetry = false;
+  bool no_history = false;
   double hz = kMeterHz;
   OutputOptions output;
 };
@@ -73,6 +75,7 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_flag("--drop-cache", options.drop_cache,
                "have the system forget the file first, so that the cold pass reads the disk");
   app.add_flag("--no-telemetry", options.no_telemetry, "do not look at the GPU meters");
+  app.add_flag("--no-history", options.no_history, "do not remember this run; see picchio history");
   app.add_option("--hz", options.hz, "looks at the GPU meters in a second (10)")
       ->check(number_between(kFewestHz, kMostHz));
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
@@ -154,12 +157,12 @@ Result<RawRun> measure_target(const Target& target, const DiagnoseOptions& optio
   return measure(*request, interrupts, progress, sink);
 }
 
-void remember_run(const Judged& judged, Progress& progress) {
-  std::string note;
-  if (const Result<> kept = kept::remember_last_run(judged.run, judged.verdict, &note); !kept) {
-    note = "this run was not remembered: " + kept.error().message;
-  }
-  if (!note.empty()) progress.note(plain(note));
+/// What the history holds this run as, and how it lies among the earlier ones.
+std::optional<Drift> remember(const Judged& judged, const DiagnoseOptions& options,
+                              Progress& progress) {
+  const std::string off = os::env("PICCHIO_NO_HISTORY").value_or("");
+  if (options.no_history || !off.empty()) return std::nullopt;
+  return remember_run(judged, progress);
 }
 
 }  // namespace
@@ -196,9 +199,13 @@ ExitCode diagnose(const Arguments& arguments) {
   Result<RawRun> raw = measure_target(*target, options, arguments, *interrupts, progress, sink);
   if (!raw) return report_failure(raw.error());
   const Judged judged = judge_recorded(*std::move(raw));
-  remember_run(judged, progress);
+  options.output.drift = remember(judged, options, progress);
   options.output.evidence_directory = options.keep_logs;
-  return print_judged(judged, options.output);
+  const ExitCode code = print_judged(judged, options.output);
+  if (options.output.drift && !options.output.drift->outside.empty()) {
+    progress.note(drift_line(*options.output.drift));
+  }
+  return code;
 }
 
 }  // namespace picchio

@@ -59,9 +59,9 @@ ExitCode print_judged(const Judged& judged, const OutputOptions& options) {
   }
   if (options.json) {
     print_stderr(text);
-    text =
-        run_json(judged.run, judged.verdict, static_cast<int>(code), options.evidence_directory) +
-        "\n";
+    text = run_json(judged.run, judged.verdict, static_cast<int>(code), options.evidence_directory,
+                    options.drift ? &*options.drift : nullptr) +
+           "\n";
   }
   return print_product(text, code);
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "commands/read_run.h"
+#include "evidence/stored_run.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,7 @@ struct OutputOptions {
   bool explain = false;
   bool strict = false;
   std::string evidence_directory;  // --keep-logs, or the folder replayed; may be empty
+  std::optional<Drift> drift;      // of a run that was put into the history
 };
 
 /// Writes `text` to stdout and returns `code`, or says why it could not and returns

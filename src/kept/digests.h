@@ -7,7 +7,8 @@
 // Plain lines and no JSON: 4096 of them are read within a millisecond, and `id` looks here before
 // anything else is done.
 //
-// Two picchios at once lose at most the row that one of them adds, see last_run.h.
+// Two picchios at once lose at most the row that one of them adds: each
+// renames a whole file over the old one, and the last one wins.
 #pragma once
 
 #include "base/result.h"

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "kept/codec.h"
 #include "kept/folder.h"
-#include "kept/last_run.h"
 #include "kept/sample_raw_runs.h"
 #include "kept/telemetry.h"
 
@@ -17,7 +16,6 @@
 #include <limits>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <tuple>
 
 namespace picchio::kept {
@@ -354,8 +352,7 @@ TEST(Codec, NoTextCrashesIt) {
     return static_cast<int>(run_from_json(text).has_value()) +
            static_cast<int>(pass_from_json(text).has_value()) +
            static_cast<int>(foreign_pass_from_json(text).has_value()) +
-           static_cast<int>(stamps_from_text(text).has_value()) +
-           static_cast<int>(last_runs_from_json(text).has_value());
+           static_cast<int>(stamps_from_text(text).has_value());
   };
   int answers = 0;
   for (const std::string& text : {header, meta}) {
@@ -479,145 +476,6 @@ TEST(Folder, ForeignFoldersThatAreNoRun) {
   ASSERT_FALSE(two);
   EXPECT_NE(two.error().hint.find("a.stderr.txt"), std::string::npos);
   EXPECT_TRUE(read_run(several.file("b.stderr.txt")));
-}
-
-LastRun record(int number) {
-  LastRun run;
-  run.model = fmt::format("/models/{}.gguf", number);
-  run.time = fmt::format("2026-01-01T00:{:02}:{:02}Z", number / 60, number % 60);
-  run.state = "HEALTHY";
-  run.decode = number + 0.1;
-  return run;
-}
-
-TEST(LastRuns, OneForEachModelNewestFirstOldestOut) {
-  const TemporaryFolder folder;
-  for (int i = 0; i < 70; ++i) ASSERT_TRUE(remember_last_run(folder.file("cache"), record(i)));
-  LastRun again = record(20);
-  again.time = "2026-01-02T00:00:00Z";
-  again.model = std::string("/models/\xff.gguf");
-  again.prefill = std::numeric_limits<double>::quiet_NaN();
-  ASSERT_TRUE(remember_last_run(folder.file("cache"), again));
-  ASSERT_TRUE(remember_last_run(folder.file("cache"), again));
-  const auto runs = read_last_runs(folder.file("cache"));
-  ASSERT_TRUE(runs) << runs.error().message;
-  ASSERT_EQ(runs->size(), kMostLastRuns);
-  EXPECT_EQ(runs->front().model, again.model);
-  EXPECT_FALSE(runs->front().prefill);
-  EXPECT_EQ((*runs)[1].model, record(69).model);
-  EXPECT_EQ(runs->back().model, record(7).model);
-  EXPECT_EQ(runs->back().decode, 7.1);
-  EXPECT_EQ(fs::status(folder.file("cache/last-runs.json")).permissions() & fs::perms::all,
-            fs::perms::owner_read | fs::perms::owner_write);
-}
-
-TEST(LastRuns, ForeignFilesAreMovedAsideWithANote) {
-  for (const std::string& text :
-       {std::string("garbage\x1b"), std::string(), std::string("{}"), std::string("[]"),
-        std::string(R"({"schema": "picchio.last-runs.v9", "runs": []})"),
-        std::string(R"({"schema": "picchio.last-runs.v1", "runs": [{"decode": "x"}]})"),
-        std::string(5 << 20, '[')}) {
-    const TemporaryFolder folder;
-    spill(folder.file("last-runs.json"), text);
-    EXPECT_EQ(read_last_runs(folder.path()).error().kind, ErrorKind::malformed)
-        << text.substr(0, 80);
-    std::string note;
-    const Result<> kept = remember_last_run(folder.path(), record(1), &note);
-    ASSERT_TRUE(kept) << kept.error().message;
-    EXPECT_NE(note.find("last-runs.json.unreadable"), std::string::npos) << note;
-    EXPECT_EQ(slurp(folder.file("last-runs.json.unreadable")), text);
-    EXPECT_EQ(read_last_runs(folder.path())->size(), 1U);
-  }
-}
-
-TEST(LastRuns, WhatCannotBeWrittenIsAnError) {
-  const TemporaryFolder folder;
-  fs::create_directory(folder.file("last-runs.json"));
-  EXPECT_FALSE(remember_last_run(folder.path(), record(1)));
-  spill(folder.file("no-folder"), "x");
-  EXPECT_FALSE(remember_last_run(folder.file("no-folder"), record(1)));
-  EXPECT_EQ(slurp(folder.file("no-folder")), "x");
-}
-
-TEST(LastRuns, TwoAtOnceKeepTheFileWhole) {
-  const TemporaryFolder folder;
-  const auto write_many = [&](int first) {
-    for (int i = first; i < first + 10; ++i) {
-      const Result<> kept = remember_last_run(folder.path(), record(i));
-      EXPECT_TRUE(kept) << kept.error().message;
-      const auto runs = read_last_runs(folder.path());
-      EXPECT_TRUE(runs) << runs.error().message;
-    }
-  };
-  std::thread one(write_many, 0);
-  std::thread two(write_many, 30);
-  one.join();
-  two.join();
-  const auto runs = read_last_runs(folder.path());
-  ASSERT_TRUE(runs);
-  EXPECT_GE(runs->size(), 10U);  // of the two that wrote last, one may have lost its record
-  EXPECT_FALSE(fs::exists(folder.file("last-runs.json.unreadable")));
-}
-
-TEST(LastRuns, RatesAreTheWarmMediansThatCount) {
-  picchio::Run run;
-  run.raw.engine = {"/bin/llama-completion", "llama-completion", "0.7.0", "b11669"};
-  run.passes.resize(3);
-  run.warm_prefill = {500, 490, 510, "cached prompt"};
-  run.warm_decode = {21.1, 21, 22, ""};
-  Verdict verdict;
-  verdict.state = State::partial_offload;
-  const LastRun warm = last_run_of(run, verdict, "m", "t");
-  EXPECT_FALSE(warm.prefill);
-  EXPECT_EQ(warm.decode, 21.1);
-  EXPECT_EQ(warm.state, "PARTIAL OFFLOAD");
-  EXPECT_EQ(warm.engine_version, "b11669");
-  run.passes.resize(1);
-  run.passes[0].lanes.wallclock = 5.5;
-  EXPECT_EQ(last_run_of(run, verdict, "m", "t").wallclock, 5.5);
-}
-
-TEST(LastRuns, TheTypesOfTheKvCacheAreOfTheLoadThatCounts) {
-  picchio::Run run;
-  EXPECT_EQ(last_run_of(run, Verdict{}, "m", "t").kv_type_k, "");
-  run.passes.resize(1);
-  Load probe;
-  probe.role = LoadRole::probe;
-  probe.kv_type_k = probe.kv_type_v = "f16";
-  Load load;
-  load.kv_type_k = "q8_0";
-  load.kv_type_v = "q4_0";
-  run.passes[0].log.loads = {probe, load};
-  const LastRun last = last_run_of(run, Verdict{}, "m", "t");
-  EXPECT_EQ(last.kv_type_k, "q8_0");
-  EXPECT_EQ(last.kv_type_v, "q4_0");
-  const auto again = last_runs_from_json(last_runs_to_json({last}));
-  ASSERT_TRUE(again && again->size() == 1);
-  EXPECT_EQ(again->front().kv_type_k, "q8_0");
-}
-
-TEST(LastRuns, ARecordOfBeforeTheKvTypesIsReadWithoutThem) {
-  const auto runs = last_runs_from_json(
-      R"({"schema": "picchio.last-runs.v1", "runs": [{"model": "/m.gguf", "decode": 5.5}]})");
-  ASSERT_TRUE(runs && runs->size() == 1);
-  EXPECT_EQ(runs->front().kv_type_k, "");
-  EXPECT_EQ(runs->front().decode, 5.5);
-}
-
-TEST(LastRuns, TheUsersCacheFolderAndThePresentTime) {
-  const TemporaryFolder folder;
-  ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.path().c_str(), 1), 0);
-  picchio::Run run;
-  run.raw.model_label = "qwen:9b";
-  ASSERT_TRUE(remember_last_run(run, Verdict{}));
-  const auto runs = read_last_runs(folder.file("picchio"));
-  ASSERT_TRUE(runs && runs->size() == 1);
-  EXPECT_EQ(runs->front().model, "qwen:9b");
-  EXPECT_EQ(runs->front().time.size(), std::string("2026-11-29T15:12:32Z").size());
-  EXPECT_TRUE(runs->front().time.ends_with('Z'));
-  EXPECT_GE(runs->front().time, "2024-01-01T00:00:00Z");
-  run.raw.model_label.clear();
-  EXPECT_FALSE(remember_last_run(run, Verdict{}));
 }
 
 }  // namespace

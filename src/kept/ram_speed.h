@@ -1,7 +1,8 @@
 // How fast this machine reads its memory, so that it is measured once and not before every run. In
 // ram-speed.json under the cache folder, a record for each machine that shares the folder.
 //
-// Two picchios at once lose at most the record that one of them adds, see last_run.h.
+// Two picchios at once lose at most the record that one of them adds: each
+// renames a whole file over the old one, and the last one wins.
 #pragma once
 
 #include "base/result.h"

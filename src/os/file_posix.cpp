@@ -1,5 +1,6 @@
 #include "os/fd.h"
 #include "os/file.h"
+#include "os/file_in_parts.h"
 #include "os/system_error.h"
 
 #include <dirent.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 
 namespace picchio::os {
@@ -43,10 +45,12 @@ void flush_dir(const std::string& path) {
   if (fd) (void)::fsync(fd.get());  // see above
 }
 
-Result<> write_directly(const std::string& path, std::string_view bytes) {
+using Fill = std::function<Result<>(const PartWriter& write)>;
+
+Result<> write_directly(const std::string& path, const Fill& fill) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return fail(errno_kind(errno), "cannot open '{}': {}", path, errno_text(errno));
-  return write_all(fd.get(), bytes, path);
+  return fill([&](std::string_view part) { return write_all(fd.get(), part, path); });
 }
 
 }  // namespace
@@ -128,30 +132,35 @@ Result<std::string> read_part(const std::string& path, std::int64_t offset, std:
 }
 
 Result<> write_file_atomic(const std::string& path, std::string_view bytes, unsigned mode) {
+  return write_file_in_parts(path, [&](const PartWriter& write) { return write(bytes); }, mode);
+}
+
+Result<> write_file_in_parts(const std::string& path, const Fill& fill, unsigned mode) {
   struct stat info{};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) {
     return fail(ErrorKind::unsupported, "cannot write '{}': it is a directory", path);
   }
-  if (there && !S_ISREG(info.st_mode)) return write_directly(path, bytes);
+  if (there && !S_ISREG(info.st_mode)) return write_directly(path, fill);
 
   const std::string target = there ? real_path(path).value_or(path) : path;
   std::string temporary = target + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return fail(errno_kind(errno), "cannot write '{}': {}", path, errno_text(errno));
 
-  const auto fill = [&]() -> Result<> {
+  const auto write_and_rename = [&]() -> Result<> {
     if (::fchmod(fd.get(), static_cast<mode_t>(mode)) != 0) {
       return fail(errno_kind(errno), "cannot write '{}': {}", path, errno_text(errno));
     }
-    if (auto written = write_all(fd.get(), bytes, path); !written) return written;
+    const PartWriter write = [&](std::string_view part) { return write_all(fd.get(), part, path); };
+    if (auto written = fill(write); !written) return written;
     if (auto flushed = flush_and_close(std::move(fd), path); !flushed) return flushed;
     if (::rename(temporary.c_str(), target.c_str()) != 0) {
       return fail(errno_kind(errno), "cannot write '{}': {}", path, errno_text(errno));
     }
     return {};
   };
-  auto done = fill();
+  auto done = write_and_rename();
   if (!done) {
     ::unlink(temporary.c_str());
     return done;

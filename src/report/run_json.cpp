@@ -235,6 +235,27 @@ Json server_json(const std::optional<ServerFacts>& server) {
           {"no_log_because", text_or_null(server->no_log_because)}};
 }
 
+Json drift_json(const Drift* drift) {
+  if (drift == nullptr) return nullptr;
+  Json outside = Json::array();
+  for (const DriftedLane& lane : drift->outside) {
+    outside.push_back({{"lane", name_of(lane.lane)},
+                       {"value", lane.value},
+                       {"low", lane.low},
+                       {"high", lane.high}});
+  }
+  Json changed = nullptr;
+  if (drift->changed) {
+    changed = {
+        {"what", drift->changed->name}, {"from", drift->changed->a}, {"to", drift->changed->b}};
+  }
+  return {{"id", drift->id},
+          {"earlier_runs", drift->earlier_runs},
+          {"outside", outside},
+          {"since", value_or_null(drift->since)},
+          {"changed", changed}};
+}
+
 Json engine_program_json(const EngineProgram& engine) {
   return {{"name", text_or_null(engine.name)},
           {"path", text_or_null(engine.path)},
@@ -245,7 +266,7 @@ Json engine_program_json(const EngineProgram& engine) {
 }  // namespace
 
 std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
-                     const std::string& evidence_directory) {
+                     const std::string& evidence_directory, const Drift* drift) {
   Json passes = Json::array();
   for (std::size_t i = 0; i < run.passes.size(); ++i) passes.push_back(pass_json(run, i));
   const RawPass* cold = run.raw.passes.empty() ? nullptr : &run.raw.passes.front();
@@ -289,6 +310,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
   out["environment"] = Json::object();
   for (const auto& [name, value] : run.raw.environment) out["environment"][name] = value;
   out["remarks"] = report::remarks_of(run, "");
+  out["history"] = drift_json(drift);
   return report::dump(out);
 }
 

@@ -8,11 +8,13 @@ With the rig's llama.cpp when --rig is given, else with a fake engine.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -142,6 +144,16 @@ def check_answer(action, struck, code, out, err):
     return "interrupted"
 
 
+def check_history(path):
+    """Opening rolls back what a kill left half written."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        whole = database.execute("PRAGMA integrity_check").fetchone()[0]
+        if whole != "ok":
+            raise Broken(f"the history is damaged: {whole}")
+    if path.with_name(path.name + "-journal").exists():
+        raise Broken("the history keeps a journal")
+
+
 def check_files(folder):
     left = sorted(os.listdir(folder / "tmp"))
     if left:
@@ -153,7 +165,9 @@ def check_files(folder):
                     json.loads(path.read_text(encoding="utf-8"))
                 except ValueError:
                     raise Broken(f"half a file: {path.relative_to(folder)}") from None
-            elif path.is_file() and part == "cache":
+            elif path.name == "history.sqlite3":
+                check_history(path)
+            elif path.is_file() and part == "cache" and path.name != "history.sqlite3-journal":
                 raise Broken(f"no file of the cache: {path.relative_to(folder)}")
 
 
