@@ -1,7 +1,7 @@
 #include "results/share.h"
 
 #include "base/text.h"
-#include "results/compare.h"
+#include "evidence/card.h"
 #include "results/share_parts.h"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ std::string model_text(const SharedRun& run) { return told(run.figures.model); }
 std::string quant_text(const SharedRun& run) {
   if (run.file && !run.file->quant.empty()) return told(run.file->quant);
   if (!run.figures.quant.empty()) return told(run.figures.quant);
-  return told(quant_in_name(run.figures.model));
+  return told(label_in_name(run.figures.model));
 }
 
 std::string bits_text(const SharedRun& run) {

@@ -1,8 +1,8 @@
 #include "results/vet.h"
 
 #include "base/text.h"
+#include "evidence/card.h"
 #include "results/block_reader.h"
-#include "results/compare.h"
 #include "results/post_words.h"
 #include "results/vet_patterns.h"
 
@@ -137,7 +137,7 @@ void read_block(const PastedBlock& block, Vetting& out) {
     out.figures.push_back(
         {fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line});
   }
-  const std::string label = run.quant.empty() ? quant_in_name(run.model) : run.quant;
+  const std::string label = run.quant.empty() ? label_in_name(run.model) : run.quant;
   const std::optional<int> with_threads =
       run.cpu.threads ? run.cpu.threads
                       : (run.cold_pass ? run.cold_pass->threads : std::optional<int>());
