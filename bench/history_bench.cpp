@@ -144,7 +144,7 @@ BENCHMARK(newest_with_kv)->Unit(benchmark::kMillisecond);
 
 void prune_nothing(benchmark::State& state) {
   History runs = opened();
-  for (auto _ : state) benchmark::DoNotOptimize(runs.keep_newest(2 * kRuns));
+  for (auto _ : state) benchmark::DoNotOptimize(runs.keep_newest(std::int64_t{2} * kRuns));
 }
 BENCHMARK(prune_nothing)->Unit(benchmark::kMillisecond);
 

@@ -195,22 +195,35 @@ std::string without_ansi(std::string_view text) {
   return out;
 }
 
-std::string plain(std::string_view text) {
+std::string plain_line(std::string_view line) {
   std::string out;
-  bool in_blanks = false;
-  for (const char c : without_ansi(text)) {
+  for (const char c : without_ansi(line)) {
     const auto byte = static_cast<unsigned char>(c);
     if ((byte & 0xC0U) == 0x80U) continue;  // the '?' stands for the whole UTF-8 character
-    const bool blank = is_blank(c);
-    if (blank && in_blanks) continue;
-    in_blanks = blank;
-    if (blank) {
+    if (is_blank(c)) {
       out += ' ';
     } else {
       out += byte >= 0x20 && byte < 0x7F ? c : '?';
     }
   }
+  return out;
+}
+
+std::string plain(std::string_view text) {
+  std::string out = plain_line(text);
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  out.erase(std::unique(out.begin(), out.end(), both_blank), out.end());
   return std::string(trim(out));
+}
+
+std::string plain_markdown(std::string_view text) {
+  constexpr std::string_view kActive = "\\|`*<>[]&";
+  std::string out;
+  for (const char c : plain(text)) {
+    if (kActive.contains(c)) out += '\\';
+    out += c;
+  }
+  return out;
 }
 
 std::string fit(std::string_view text, std::size_t width) {

@@ -43,6 +43,13 @@ bool take_prefix(std::string_view& text, std::string_view prefix);
 /// valid printable ASCII become '?', one per UTF-8 character, and runs of blanks become one.
 [[nodiscard]] std::string plain(std::string_view text);
 
+/// The same for a line whose columns matter: blanks stay as many as they are.
+[[nodiscard]] std::string plain_line(std::string_view line);
+
+/// plain(), and in Markdown shown as it is: nothing in it ends a table's cell, or begins code,
+/// emphasis, a link, a tag or an entity. '_' stays: within a word, as in Q4_K_M, it begins nothing.
+[[nodiscard]] std::string plain_markdown(std::string_view text);
+
 /// At most `width` columns of plain ASCII `text`; a cut ends in "..".
 [[nodiscard]] std::string fit(std::string_view text, std::size_t width);
 

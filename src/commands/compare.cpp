@@ -81,15 +81,16 @@ ExitCode compare_command(const Arguments& arguments) {
       "picchio compare");
   CompareOptions options;
   app.add_option("A", options.a,
-                 "a file with a block, the JSON of a run or a table of llama-bench; a folder of "
-                 "--keep-logs; '-' for standard input");
+                 "a run of the history (@12, last); a file with a block, the JSON of a run or a "
+                 "table of llama-bench; a folder of --keep-logs; '-' for standard input");
   app.add_option("B", options.b, "the other; without it A holds both");
   app.add_option("--tolerance", options.tolerance,
                  "what is no difference, for every lane: 5% (default: the runs' own spread)");
   app.add_flag("--json", options.json, "JSON on stdout, the table on stderr");
   app.add_flag("--markdown", options.markdown, "a Markdown table");
   app.add_option("--junit", options.junit, "write a JUnit report to this file, for CI");
-  app.footer(examples({"picchio compare before.txt after.txt", "picchio compare kept-a/ kept-b/",
+  app.footer(examples({"picchio compare before.txt after.txt", "picchio compare @12 last",
+                       "picchio compare kept-a/ kept-b/",
                        "picchio compare base.json new.json --tolerance 5% --junit speed.xml",
                        "llama-bench -m m.gguf -o json | picchio compare old.json -"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
@@ -121,7 +122,7 @@ ExitCode compare_command(const Arguments& arguments) {
   }
   if (!options.json) return print_product(text, code);
   print_stderr(text);
-  return print_product(comparison_json(comparison, runs->names), code);
+  return print_product(comparison_json(comparison, runs->names) + "\n", code);
 }
 
 }  // namespace picchio

@@ -79,6 +79,7 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_option("--hz", options.hz, "looks at the GPU meters in a second (10)")
       ->check(number_between(kFewestHz, kMostHz));
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
+  add_row_format(app, options.output.rows);
   app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
   app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");
 }
@@ -158,11 +159,11 @@ Result<RawRun> measure_target(const Target& target, const DiagnoseOptions& optio
 }
 
 /// What the history holds this run as, and how it lies among the earlier ones.
-std::optional<Drift> remember(const Judged& judged, const DiagnoseOptions& options,
+std::optional<Drift> remember(const RecordedRun& run, const DiagnoseOptions& options,
                               Progress& progress) {
   const std::string off = os::env("PICCHIO_NO_HISTORY").value_or("");
   if (options.no_history || !off.empty()) return std::nullopt;
-  return remember_run(judged, progress);
+  return remember_run(run, progress);
 }
 
 }  // namespace
@@ -177,13 +178,15 @@ ExitCode diagnose(const Arguments& arguments) {
   add_options(app, options);
   app.footer(command_table() + std::string(kExitCodes) +
              examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
-                       "picchio model.gguf --passes 5 --json > result.json", "picchio qwen3:8b",
+                       "picchio model.gguf --passes 5 --json > result.json",
+                       "picchio model.gguf -o csv >> runs.csv", "picchio qwen3:8b",
                        "picchio http://127.0.0.1:8080"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
+  if (const Result<> ok = check_output(options.output); !ok) return report_failure(ok.error());
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return report_failure(interrupts.error());
   if (options.model.empty()) {
-    const auto chosen = choose_model(!options.output.json, *interrupts);
+    const auto chosen = choose_model(!options.output.json && !options.output.rows, *interrupts);
     if (!chosen) return chosen.error();
     options.model = *chosen;
   }
@@ -199,7 +202,8 @@ ExitCode diagnose(const Arguments& arguments) {
   Result<RawRun> raw = measure_target(*target, options, arguments, *interrupts, progress, sink);
   if (!raw) return report_failure(raw.error());
   const Judged judged = judge_recorded(*std::move(raw));
-  options.output.drift = remember(judged, options, progress);
+  options.output.measured = recorded_run(judged);
+  options.output.drift = remember(*options.output.measured, options, progress);
   options.output.evidence_directory = options.keep_logs;
   const ExitCode code = print_judged(judged, options.output);
   if (options.output.drift && !options.output.drift->outside.empty()) {

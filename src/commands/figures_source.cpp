@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "commands/read_run.h"
+#include "commands/stored_runs.h"
 #include "kept/folder.h"
 #include "os/file.h"
 #include "report/block.h"
@@ -34,6 +35,11 @@ struct Source {
 
 Result<Source> read_source(const std::string& source) {
   std::error_code ignored;
+  if (history::looks_like_run_id(source)) {
+    Result<StoredRun> stored = stored_run(source);
+    if (!stored) return std::unexpected(stored.error());
+    return Source{{std::move(stored->run.figures)}, std::move(stored->run.block)};
+  }
   if (source != "-" && std::filesystem::is_directory(source, ignored)) {
     Result<RawRun> raw = kept::read_run(source);
     if (!raw) return std::unexpected(raw.error());

@@ -9,14 +9,15 @@
 
 namespace picchio {
 
-/// Of a folder that --keep-logs wrote, or of a file ("-": standard input) with blocks, the JSON of
-/// a run or a table of llama-bench. Never empty.
+/// Of a run of the history (@12, last), of a folder that --keep-logs wrote, or of a file ("-":
+/// standard input) with blocks, the JSON of a run or a table of llama-bench. Never empty.
 [[nodiscard]] Result<std::vector<RunFigures>> figures_from(const std::string& source);
 
 /// The same where it has to be one run.
 [[nodiscard]] Result<RunFigures> one_run_from(const std::string& source);
 
-/// The same with the lines of its block, which only a kept run and a text with a block have.
+/// The same with the lines of its block, which a kept run, one of the history and a text with a
+/// block have.
 struct RunWithBlock {
   RunFigures figures;
   std::vector<std::string> block;

@@ -11,6 +11,7 @@
 #include "os/file.h"
 #include "os/file_in_parts.h"
 #include "report/history.h"
+#include "report/run_rows.h"
 
 #include <fmt/format.h>
 
@@ -56,7 +57,7 @@ struct ListOptions {
   std::string model;
   std::int64_t limit = kDefaultRows;
   bool json = false;
-  bool csv = false;
+  std::optional<RowFormat> format;
 };
 
 history::RowQuery query_of(const ListOptions& options) {
@@ -74,7 +75,7 @@ ExitCode print_rows(std::vector<StoredRow> rows, const ListOptions& options) {
   const bool more = std::cmp_greater(rows.size(), options.limit);
   if (more) rows.resize(static_cast<std::size_t>(options.limit));
   if (options.json) return print_product(history_json(rows, more) + "\n", ExitCode::ok);
-  if (options.csv) return print_product(history_csv(rows), ExitCode::ok);
+  if (options.format) return print_product(run_rows(*options.format, rows), ExitCode::ok);
   if (rows.empty()) {
     say(options.model.empty() ? "nothing was measured here yet"
                               : fmt::format("no run of a model called '{}' here", options.model));
@@ -91,22 +92,28 @@ ExitCode list(const Arguments& arguments) {
   ListOptions options;
   CLI::App app(
       "Lists what was measured on this machine, newest first. The rates are the medians of the "
-      "warm "
-      "passes,\ntokens per second.",
+      "warm\n"
+      "passes, tokens per second.",
       "picchio history");
   app.add_option("MODEL", options.model, "only models with this in their name; or a file's path");
   app.add_option("--limit", options.limit, "how many at most (20)")
       ->check(CLI::Range(std::int64_t{1}, kMostRows));
   app.add_flag("--json", options.json, "JSON, with ranges, machine and driver");
-  app.add_flag("--csv", options.csv, "comma-separated values, for a spreadsheet");
+  add_row_format(app, options.format);
+  bool csv = false;
+  app.add_flag("--csv", csv, "the same as -o csv");
   app.footer(subcommand_table() +
              examples({"picchio history", "picchio history qwen3 --limit 100 --csv > runs.csv",
-                       "picchio history show last", "picchio history export runs.jsonl"}));
+                       "picchio history -o sql | sqlite3 runs.db", "picchio history show last",
+                       "picchio history export runs.jsonl"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = no_rest(arguments); !ok) return fail_with(ok.error());
-  if (options.json && options.csv) {
-    return fail_with({ErrorKind::unsupported, "--json and --csv are two products", ""});
+  if (static_cast<int>(options.json) + static_cast<int>(csv) +
+          static_cast<int>(options.format.has_value()) >
+      1) {
+    return fail_with({ErrorKind::unsupported, "--json, --csv and -o are three products", ""});
   }
+  if (csv) options.format = RowFormat::csv;
   Result<std::vector<StoredRow>> rows = with_history<std::vector<StoredRow>>(
       {}, [&](History& runs) { return runs.rows(query_of(options)); });
   if (!rows) return fail_with(rows.error());
@@ -115,17 +122,35 @@ ExitCode list(const Arguments& arguments) {
 
 // --- picchio history show ------------------------------------------------------------------------
 
+ExitCode print_block(const StoredRun& run) {
+  if (run.run.block.empty()) {
+    return fail_with(
+        {ErrorKind::not_found, fmt::format("no block was kept of run @{}", run.id), ""});
+  }
+  // It may come from another machine's export.
+  std::string out;
+  for (const std::string_view line : split_lines(run.run.block)) out += plain_line(line) + "\n";
+  return print_product(out, ExitCode::ok);
+}
+
 ExitCode show(const Arguments& arguments) {
   std::string id = "last";
   bool json = false;
+  bool as_block = false;
   CLI::App app("Prints all that is kept of a run.", "picchio history show");
   app.add_option("RUN", id, "@12, or last (the default)");
   app.add_flag("--json", json, "the record as it would be exported");
-  app.footer(examples({"picchio history show", "picchio history show @12 --json"}));
+  app.add_flag("--block", as_block, "the block as it was printed, to paste");
+  app.footer(examples({"picchio history show", "picchio history show @12 --block",
+                       "picchio history show @12 --json"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = no_rest(arguments); !ok) return fail_with(ok.error());
+  if (json && as_block) {
+    return fail_with({ErrorKind::unsupported, "--json and --block are two products", ""});
+  }
   const Result<StoredRun> run = stored_run(id);
   if (!run) return fail_with(run.error());
+  if (as_block) return print_block(*run);
   if (!json) return print_product(stored_run_text(*run, local_minute), ExitCode::ok);
   const std::string record = history::record_to_json(run->run);
   return print_product(history::export_line(run->content, record) + "\n", ExitCode::ok);

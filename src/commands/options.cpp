@@ -44,6 +44,19 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
+void add_row_format(CLI::App& app, std::optional<RowFormat>& format) {
+  app.add_option_function<std::string>(
+         "-o,--output",
+         [&format](const std::string& name) {
+           format = row_format(name);
+           if (format) return;
+           throw CLI::ValidationError(fmt::format("'{}' is no format of rows: {}",
+                                                  fit(plain(name), 20), row_format_names()));
+         },
+         fmt::format("rows on stdout: {}", row_format_names()))
+      ->type_name("FORMAT");
+}
+
 std::optional<ExitCode> parse_options(CLI::App& app, const std::vector<std::string>& words) {
   app.allow_extras();
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // the order CLI11 wants

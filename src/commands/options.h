@@ -4,6 +4,7 @@
 
 #include "commands/command.h"
 #include "evidence/verdict.h"
+#include "report/rows.h"
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,9 @@ namespace picchio {
 
 /// A check of a number's range. CLI11's own lets a NaN through.
 [[nodiscard]] CLI::Validator number_between(double least, double most);
+
+/// The option -o of a command that prints rows: csv, json, jsonl, md or sql.
+void add_row_format(CLI::App& app, std::optional<RowFormat>& format);
 
 /// "Examples:" with one line each, for the end of a command's help.
 [[nodiscard]] std::string examples(std::initializer_list<std::string_view> lines);

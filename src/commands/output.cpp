@@ -4,9 +4,13 @@
 #include "commands/terminal.h"
 #include "report/block.h"
 #include "report/explain.h"
+#include "report/figures.h"
 #include "report/json.h"
+#include "report/run_rows.h"
 
 #include <fmt/format.h>
+
+#include <span>
 
 namespace picchio {
 namespace {
@@ -38,6 +42,18 @@ std::string with_colour(std::string text, State state) {
                      text.substr(at + word.size()));
 }
 
+/// The row of one run, as a table of one.
+std::string row_of(const Judged& judged, const OutputOptions& options) {
+  RecordedRun run;
+  if (options.measured) {
+    run = *options.measured;
+  } else {
+    run.figures = figures_of(judged.run, judged.verdict);
+  }
+  const StoredRow row = stored_row(options.drift ? options.drift->id : 0, "", run);
+  return run_rows(*options.rows, std::span(&row, 1));
+}
+
 }  // namespace
 
 ExitCode print_product(std::string_view text, ExitCode code) {
@@ -48,17 +64,25 @@ ExitCode print_product(std::string_view text, ExitCode code) {
   return ExitCode::could_not_run;
 }
 
+Result<> check_output(const OutputOptions& options) {
+  if (!options.json || !options.rows) return {};
+  return fail(ErrorKind::unsupported, "--json and -o are two products for one standard output");
+}
+
 ExitCode print_judged(const Judged& judged, const OutputOptions& options) {
   const ExitCode code = exit_code_of(judged.verdict.state, options.strict);
   std::string text = block(judged.run, judged.verdict);
-  const bool coloured = options.json ? stderr_wants_colour() : stdout_wants_colour();
+  const bool to_stderr = options.json || options.rows;
+  const bool coloured = to_stderr ? stderr_wants_colour() : stdout_wants_colour();
   if (coloured) text = with_colour(std::move(text), judged.verdict.state);
   if (options.explain) {
     text += '\n';
     text += explain(judged.run, judged.verdict);
   }
-  if (options.json) {
-    print_stderr(text);
+  if (to_stderr) print_stderr(text);
+  if (options.rows) {
+    text = row_of(judged, options);
+  } else if (options.json) {
     text = run_json(judged.run, judged.verdict, static_cast<int>(code), options.evidence_directory,
                     options.drift ? &*options.drift : nullptr) +
            "\n";

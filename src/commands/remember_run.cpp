@@ -5,6 +5,7 @@
 #include "history/history.h"
 #include "os/file.h"
 #include "os/identity.h"
+#include "report/block.h"
 #include "report/figures.h"
 #include "results/compare.h"
 
@@ -19,20 +20,6 @@ namespace {
 using history::History;
 
 std::string real_or_given(const std::string& path) { return os::real_path(path).value_or(path); }
-
-RecordedRun recorded(const Judged& judged) {
-  RecordedRun out;
-  out.at = std::chrono::floor<Moment::duration>(std::chrono::system_clock::now());
-  out.host = os::host_name();
-  out.figures = figures_of(judged.run, judged.verdict);
-  out.rule = judged.verdict.rule;
-  out.testimonies = judged.verdict.testimonies;
-  const RawRun& raw = judged.run.raw;
-  if (raw.model) out.model_file = real_or_given(raw.model->path);
-  out.model_key = out.model_file;
-  if (raw.server) out.model_key = fmt::format("{} {}", raw.server->url, out.figures.model);
-  return out;
-}
 
 /// The newest of `earlier` is the last run inside its spread: it is a part of it.
 Result<Drift> drift_of(History& runs, const RecordedRun& run) {
@@ -66,9 +53,23 @@ Result<Drift> store(const std::string& folder, const RecordedRun& run, std::stri
 
 }  // namespace
 
-std::optional<Drift> remember_run(const Judged& judged, Progress& progress) {
+RecordedRun recorded_run(const Judged& judged) {
+  RecordedRun out;
+  out.at = std::chrono::floor<Moment::duration>(std::chrono::system_clock::now());
+  out.host = os::host_name();
+  out.figures = figures_of(judged.run, judged.verdict);
+  out.rule = judged.verdict.rule;
+  out.testimonies = judged.verdict.testimonies;
+  const RawRun& raw = judged.run.raw;
+  if (raw.model) out.model_file = real_or_given(raw.model->path);
+  out.model_key = out.model_file;
+  if (raw.server) out.model_key = fmt::format("{} {}", raw.server->url, out.figures.model);
+  out.block = block(judged.run, judged.verdict);
+  return out;
+}
+
+std::optional<Drift> remember_run(const RecordedRun& run, Progress& progress) {
   std::string note;
-  const RecordedRun run = recorded(judged);
   const Result<std::string> folder = os::cache_dir();
   Result<Drift> out = folder ? store(*folder, run, &note) : std::unexpected(folder.error());
   if (!out && folder && out.error().kind == ErrorKind::malformed) {

@@ -9,8 +9,11 @@
 
 namespace picchio {
 
+/// What the history keeps of a run that ended just now.
+[[nodiscard]] RecordedRun recorded_run(const Judged& judged);
+
 /// Puts the run into the user's history and looks how it lies among the earlier ones. Absent: it
 /// could not be stored, which one note says and which is no failure of the run.
-[[nodiscard]] std::optional<Drift> remember_run(const Judged& judged, Progress& progress);
+[[nodiscard]] std::optional<Drift> remember_run(const RecordedRun& run, Progress& progress);
 
 }  // namespace picchio

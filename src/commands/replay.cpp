@@ -64,12 +64,17 @@ ExitCode replay(const Arguments& arguments) {
   OutputOptions output;
   app.add_option("DIR", folder, "the folder that --keep-logs wrote");
   app.add_flag("--json", output.json, "JSON on stdout, the block on stderr");
+  add_row_format(app, output.rows);
   app.add_flag("--explain", output.explain, "add what each witness said and the rule");
   app.add_flag("--strict", output.strict, "exit 7 also when nothing tells where it ran");
   app.footer(examples({"picchio replay kept/", "picchio replay kept/ --explain"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (folder.empty() || arguments.has_rest) {
     print_error({ErrorKind::unsupported, "no kept run given", "picchio replay DIR"});
+    return ExitCode::could_not_run;
+  }
+  if (const Result<> ok = check_output(output); !ok) {
+    print_error(ok.error());
     return ExitCode::could_not_run;
   }
   Result<RawRun> raw = kept::read_run(folder);

@@ -28,9 +28,11 @@ struct ShareOptions {
 };
 
 void add_options(CLI::App& app, ShareOptions& options) {
-  app.add_option("RUN", options.run,
-                 "a file with a block, the JSON of a run or a table of llama-bench; a folder of "
-                 "--keep-logs; '-' or nothing: standard input");
+  app.add_option(
+      "RUN", options.run,
+      "a run of the history (@12, last); a file with a block, the JSON of a run or a "
+      "table of llama-bench; a folder of --keep-logs; '-': standard input. Nothing: what "
+      "is piped in, else last");
   app.add_flag("--line", options.line, "one line, parts joined by ' | ' (the default)");
   app.add_flag("--row", options.row, "a row of a Markdown table under its head");
   app.add_flag("--post", options.post, "a post: the block, the conditions, blanks for opinions");
@@ -50,11 +52,7 @@ Result<> check(ShareOptions& options, const Arguments& arguments) {
     return fail(ErrorKind::unsupported, "--no-header belongs to --row");
   }
   if (!options.run.empty()) return {};
-  if (os::is_terminal(0)) {
-    return with_hint(fail(ErrorKind::unsupported, "no run given"),
-                     "picchio share block.txt, or a block on standard input");
-  }
-  options.run = "-";
+  options.run = os::is_terminal(0) ? "last" : "-";
   return {};
 }
 
@@ -115,7 +113,8 @@ ExitCode share_command(const Arguments& arguments) {
       "n/a.",
       "picchio share");
   add_options(app, options);
-  app.footer(examples({"picchio share block.txt", "picchio share kept/ --row",
+  app.footer(examples({"picchio share last --post", "picchio share @12 --row",
+                       "picchio share block.txt", "picchio share kept/ --row",
                        "picchio share block.txt --post --model model-Q4_K_M.gguf",
                        "picchio model.gguf | picchio share --line"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;

@@ -36,15 +36,33 @@ Result<> give_up_history(const Error& broken) {
 
 Result<StoredRun> stored_run(const std::string& id) {
   if (const Result<> ok = history::check_run_id(id); !ok) return std::unexpected(ok.error());
-  const Result<std::optional<StoredRun>> run = with_history<std::optional<StoredRun>>(
+  Result<std::optional<StoredRun>> read = with_history<std::optional<StoredRun>>(
       std::nullopt, [&](history::History& runs) -> Result<std::optional<StoredRun>> {
         Result<StoredRun> found = runs.find(id);
         if (!found) return std::unexpected(found.error());
         return std::optional(*std::move(found));
       });
-  if (!run) return std::unexpected(run.error());
-  if (!*run) return fail(ErrorKind::not_found, "nothing was measured here yet");
-  return **run;
+  if (!read) return std::unexpected(read.error());
+  std::optional<StoredRun>& run = *read;
+  if (!run) return fail(ErrorKind::not_found, "nothing was measured here yet");
+  return *std::move(run);
+}
+
+Result<std::vector<StoredRun>> newest_runs(std::int64_t most) {
+  return with_history<std::vector<StoredRun>>(
+      {}, [&](history::History& runs) -> Result<std::vector<StoredRun>> {
+        history::RowQuery query;
+        query.most = most;
+        const Result<std::vector<StoredRow>> rows = runs.rows(query);
+        if (!rows) return std::unexpected(rows.error());
+        std::vector<StoredRun> out;
+        for (const StoredRow& row : *rows) {
+          Result<StoredRun> run = runs.find(fmt::format("@{}", row.id));
+          if (!run && run.error().kind == ErrorKind::malformed) return std::unexpected(run.error());
+          if (run) out.push_back(*std::move(run));
+        }
+        return out;
+      });
 }
 
 }  // namespace picchio

@@ -7,14 +7,20 @@
 #include "history/history.h"
 #include "os/file.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace picchio {
 
 /// The run that "@12" or "last" names. What was done with a broken history stands on stderr.
 [[nodiscard]] Result<StoredRun> stored_run(const std::string& id);
+
+/// The newest runs, newest first; those that cannot be read are left out. None: nothing was
+/// measured.
+[[nodiscard]] Result<std::vector<StoredRun>> newest_runs(std::int64_t most);
 
 /// The user's history, absent where nothing was measured yet; a broken one is moved aside, which is
 /// said on stderr.
@@ -30,10 +36,11 @@ template <class T>
                                      const std::function<Result<T>(history::History& runs)>& work) {
   Result<T> out = without;
   {
-    Result<std::optional<history::History>> runs = user_history();
-    if (!runs) return std::unexpected(runs.error());
-    if (!*runs) return without;
-    out = work(**runs);
+    Result<std::optional<history::History>> opened = user_history();
+    if (!opened) return std::unexpected(opened.error());
+    std::optional<history::History>& runs = *opened;
+    if (!runs) return without;
+    out = work(*runs);
   }
   if (out || out.error().kind != ErrorKind::malformed) return out;
   if (const Result<> gone = give_up_history(out.error()); !gone) {

@@ -71,7 +71,7 @@ ExitCode verify_command(const Arguments& arguments) {
   const ExitCode code = holds ? ExitCode::ok : ExitCode::conflicting_evidence;
   if (!json) return print_product(verification_text(blocks), code);
   print_stderr(verification_text(blocks));
-  return print_product(verification_json(blocks), code);
+  return print_product(verification_json(blocks) + "\n", code);
 }
 
 }  // namespace picchio

@@ -25,6 +25,7 @@ struct RecordedRun {
   std::string rule;        // of the verdict
   std::vector<Testimony> testimonies;
   RunFigures figures;
+  std::string block;  // as it was printed; empty: not kept
 };
 
 struct StoredRun {
@@ -42,8 +43,8 @@ struct StoredLane {
 
 /// A run as tables show it; made without reading the whole record.
 struct StoredRow {
-  std::int64_t id = 0;
-  Moment at{};
+  std::int64_t id = 0;  // 0: not in a history
+  Moment at{};          // the epoch: not told
   std::string content;
   std::string host;
   std::string model_key;
@@ -67,6 +68,10 @@ struct StoredRow {
     return lanes[static_cast<std::size_t>(which)];
   }
 };
+
+/// The same of a run that is at hand; `id` and `content` are the history's, 0 and empty without
+/// one.
+[[nodiscard]] StoredRow stored_row(std::int64_t id, std::string content, const RecordedRun& run);
 
 /// A lane that fell outside the spread of earlier runs.
 struct DriftedLane {

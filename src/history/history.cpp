@@ -36,11 +36,12 @@ Result<std::vector<ImportedRecord>> read_all_lines(const LineSource& next) {
   std::vector<ImportedRecord> out;
   std::size_t bytes = 0;
   for (std::int64_t number = 1;; ++number) {
-    const Result<std::optional<std::string_view>> line = next();
-    if (!line) return fail(line.error().kind, "line {}: {}", number, line.error().message);
-    if (!*line) return out;
-    if (trim(**line).empty()) continue;
-    Result<ImportedRecord> record = record_of_export_line(**line);
+    const Result<std::optional<std::string_view>> read = next();
+    if (!read) return fail(read.error().kind, "line {}: {}", number, read.error().message);
+    const std::optional<std::string_view>& line = *read;
+    if (!line) return out;
+    if (trim(*line).empty()) continue;
+    Result<ImportedRecord> record = record_of_export_line(*line);
     if (!record) {
       return fail(ErrorKind::malformed, "line {} is no run: {}; nothing was imported", number,
                   record.error().message);

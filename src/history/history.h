@@ -87,7 +87,7 @@ class History {
 /// "@12" or "last": what find() understands, as against the name of a file.
 [[nodiscard]] bool looks_like_run_id(std::string_view word);
 /// The same as an error that tells what an id looks like.
-[[nodiscard]] Result<> check_run_id(std::string_view word);
+[[nodiscard]] Result<> check_run_id(std::string_view id);
 
 /// For a file that proves broken only while it is used (error of kind malformed): moves it aside
 /// like open() does. Any other error is handed back.

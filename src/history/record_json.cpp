@@ -15,6 +15,7 @@ void describe(A& archive, kept::Ref<A, RecordedRun> value) {
   archive("rule", value.rule);
   archive("testimonies", value.testimonies);
   archive("figures", value.figures);
+  archive("block", value.block);
 }
 
 namespace history {
@@ -54,7 +55,7 @@ Result<RecordedRun> record_of(const Json& json) {
   std::string at;
   reader("at", at);
   describe(reader, out);
-  if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (const auto& error = reader.error()) return fail(ErrorKind::malformed, "{}", *error);
   const auto moment = moment_from_rfc3339(at);
   if (!moment) return fail(ErrorKind::malformed, "field 'at' is no moment of these centuries");
   out.at = *moment;
@@ -84,7 +85,7 @@ Result<RunFigures> figures_from_json(std::string_view text) {
   RunFigures out;
   kept::Reader reader(*json);
   describe(reader, out);
-  if (reader.error()) return fail(ErrorKind::malformed, "{}", *reader.error());
+  if (const auto& error = reader.error()) return fail(ErrorKind::malformed, "{}", *error);
   return out;
 }
 

@@ -51,12 +51,13 @@ void expect_same(const RunFigures& one, const RunFigures& other) {
 }
 
 void expect_same(const RecordedRun& one, const RecordedRun& other) {
-  const auto& [at, host, key, file, rule, testimonies, figures] = one;
+  const auto& [at, host, key, file, rule, testimonies, figures, block] = one;
   EXPECT_EQ(at, other.at);
   EXPECT_EQ(host, other.host);
   EXPECT_EQ(key, other.model_key);
   EXPECT_EQ(file, other.model_file);
   EXPECT_EQ(rule, other.rule);
+  EXPECT_EQ(block, other.block);
   ASSERT_EQ(testimonies.size(), other.testimonies.size());
   for (std::size_t i = 0; i < testimonies.size(); ++i) {
     EXPECT_EQ(testimonies[i].witness, other.testimonies[i].witness);

@@ -49,85 +49,80 @@ class Filler {
   template <class T>
   void fill(std::optional<T>& out) {
     out.reset();
-    if (coin()) all(out.emplace());
+    if (coin()) fill(out.emplace());
   }
   template <class T>
   void fill(std::vector<T>& out) {
     out.resize(random_() % 4);
-    for (T& each : out) all(each);
+    for (T& each : out) fill(each);
   }
   template <class T, std::size_t N>
   void fill(std::array<T, N>& out) {
-    for (T& each : out) all(each);
+    for (T& each : out) fill(each);
   }
 
   template <class... T>
   void each(T&... values) {
-    (all(values), ...);
+    (fill(values), ...);
   }
 
-  template <class T>
-    requires requires(Filler& filler, T& value) { filler.fill(value); }
-  void all(T& value) {
-    fill(value);
-  }
-  void all(Rate& value) {
+  void fill(Rate& value) {
     auto& [a, b] = value;
     each(a, b);
   }
-  void all(LaneFigures& value) {
+  void fill(LaneFigures& value) {
     auto& [a, b, c, d] = value;
     each(a, b, c, d);
   }
-  void all(PhaseFigures& value) {
+  void fill(PhaseFigures& value) {
     auto& [a, b] = value;
     each(a, b);
   }
-  void all(ColdPassFigures& value) {
+  void fill(ColdPassFigures& value) {
     auto& [a, b, c, d, e, f, g, h] = value;
     each(a, b, c, d, e, f, g, h);
   }
-  void all(DeviceBytes& value) {
+  void fill(DeviceBytes& value) {
     auto& [a, b, c] = value;
     each(a, b, c);
   }
-  void all(PlacementFigures& value) {
+  void fill(PlacementFigures& value) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l] = value;
     each(a, b, c, d, e, f, g, h, i, j, k, l);
   }
-  void all(MeterFigures& value) {
+  void fill(MeterFigures& value) {
     auto& [a, b, c, d, e, f, g] = value;
     each(a, b, c, d, e, f, g);
   }
-  void all(CpuFigures& value) {
+  void fill(CpuFigures& value) {
     auto& [a, b, c] = value;
     each(a, b, c);
   }
-  void all(MachineFigures& value) {
+  void fill(MachineFigures& value) {
     auto& [a, b, c, d, e] = value;
     each(a, b, c, d, e);
   }
-  void all(BuildFigures& value) {
+  void fill(BuildFigures& value) {
     auto& [a, b, c, d, e, f, g] = value;
     each(a, b, c, d, e, f, g);
   }
-  void all(Sampling& value) {
+  void fill(Sampling& value) {
     auto& [a, b, c, d, e] = value;
     each(a, b, c, d, e);
   }
-  void all(RunFigures& value) {
+  void fill(RunFigures& value) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = value;
     each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w);
     // A run has a model.
     if (value.model.empty()) value.model = "m";
   }
-  void all(Testimony& value) {
+  void fill(Testimony& value) {
     auto& [a, b, c] = value;
     each(a, b, c);
   }
-  void all(RecordedRun& value) {
-    auto& [a, b, c, d, e, f, g] = value;
-    each(a, b, c, d, e, f, g);
+  void fill(RecordedRun& value) {
+    auto& [a, b, c, d, e, f, g, h] = value;
+    each(a, b, c, d, e, f, g, h);
   }
 
  private:
@@ -136,7 +131,7 @@ class Filler {
 
 inline RecordedRun random_record(unsigned seed) {
   RecordedRun out;
-  Filler(seed).all(out);
+  Filler(seed).fill(out);
   return out;
 }
 

@@ -1,6 +1,6 @@
 #include "history/schema.h"
 
-#include "evidence/card.h"
+#include "evidence/stored_run.h"
 #include "history/figure_fields.h"
 #include "history/record_json.h"
 
@@ -39,39 +39,31 @@ constexpr std::string_view kColumns =
     "prefill,prefill_low,prefill_high,decode,decode_low,decode_high,wallclock,wallclock_low,"
     "wallclock_high,one_pass,chip,gpu,driver,os,kv_type_k,kv_type_v";
 
-StoredLane stored_lane(const LaneFigures& lane, bool one_pass) {
-  if (one_pass) return {lane.cold.value, std::nullopt, std::nullopt};
-  return {lane.warm.value, lane.low, lane.high};
-}
-
 Result<> insert_facts(Statement& statement, std::int64_t id, const std::string& content,
                       const RecordedRun& run) {
-  const RunFigures& figures = run.figures;
+  const StoredRow row = stored_row(id, content, run);
   int at = 1;
-  statement.bind(at++, id);
-  statement.bind(at++, std::int64_t{run.at.time_since_epoch().count()});
-  const std::string quant = figures.quant.empty() ? label_in_name(figures.model) : figures.quant;
-  for (const std::string& text : {content, run.host, run.model_key, run.model_file, figures.model,
-                                  quant, figures.protocol, figures.engine, figures.build}) {
-    statement.bind(at++, text);
+  statement.bind(at++, row.id);
+  statement.bind(at++, std::int64_t{row.at.time_since_epoch().count()});
+  for (const std::string* text : {&row.content, &row.host, &row.model_key, &run.model_file,
+                                  &row.model, &row.quant, &row.protocol, &row.engine, &row.build}) {
+    statement.bind(at++, *text);
   }
-  if (figures.state) {
-    statement.bind(at++, name_of(*figures.state));
+  if (row.state) {
+    statement.bind(at++, name_of(*row.state));
   } else {
     statement.bind_null(at++);
   }
-  statement.bind(at++, figures.placement.gpu_share);
-  for (const Lane which : kLanes) {
-    const StoredLane lane = stored_lane(figures.lane(which), figures.only_one_pass);
+  statement.bind(at++, row.gpu_share);
+  for (const StoredLane& lane : row.lanes) {
     for (const auto& value : {lane.value, lane.low, lane.high}) statement.bind(at++, value);
   }
-  statement.bind(at++, std::int64_t{figures.only_one_pass ? 1 : 0});
-  const MachineFigures& machine = figures.machine;
-  for (const std::string& text : {machine.chip, machine.gpu, figures.more.driver, machine.os,
-                                  figures.more.kv_type_k, figures.more.kv_type_v}) {
-    statement.bind(at++, text);
+  statement.bind(at++, std::int64_t{row.one_pass ? 1 : 0});
+  for (const std::string* text :
+       {&row.chip, &row.gpu, &row.driver, &row.os, &row.kv_type_k, &row.kv_type_v}) {
+    statement.bind(at++, *text);
   }
-  statement.bind(at++, machine.ram_gib);
+  statement.bind(at++, run.figures.machine.ram_gib);
   return statement.run();
 }
 

@@ -176,15 +176,6 @@ std::string cards_markdown(std::span<const Card> cards) {
   std::string out =
       "| file | claimed | bits/weight | bytes | parameters | sha256 | mix |\n"
       "| --- | --- | ---: | ---: | ---: | --- | --- |\n";
-  const auto cell = [](const std::string& text) {
-    std::string safe;
-    for (const char c : plain(text)) {
-      // What would end the cell, or be read as markup or HTML.
-      if (std::string_view("|\\`*_<>[]&").contains(c)) safe += '\\';
-      safe += c;
-    }
-    return safe;
-  };
   for (const Card& card : cards) {
     std::string mix;
     for (const TypeRow& row : card.types) {
@@ -193,10 +184,11 @@ std::string cards_markdown(std::span<const Card> cards) {
     const auto bytes = report::file_bytes(card);
     const bool hashed = card.files.size() == 1 && card.files.front().digest.has_value();
     out +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(card_label(card)),
-                    cell(claimed_label(card)), report::bits_label(bits_per_weight(card)),
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", plain_markdown(card_label(card)),
+                    plain_markdown(claimed_label(card)), report::bits_label(bits_per_weight(card)),
                     bytes ? grouped(*bytes) : "n/a", grouped(card.elements),
-                    hashed ? cell(card.files.front().digest->hex).substr(0, 12) : "n/a", cell(mix));
+                    hashed ? plain_markdown(card.files.front().digest->hex).substr(0, 12) : "n/a",
+                    plain_markdown(mix));
   }
   return out;
 }

@@ -84,14 +84,7 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-std::string cell(const std::string& text) {
-  std::string out;
-  for (const char c : shown(text)) {
-    if (c == '|') out += '\\';
-    out += c;
-  }
-  return out;
-}
+std::string cell(const std::string& text) { return plain_markdown(shown(text)); }
 
 }  // namespace
 

@@ -116,20 +116,6 @@ Json row_json(const StoredRow& row) {
           {"kv_type_v", text_or_null(row.kv_type_v)}};
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
-std::string csv_number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 /// "label      text", wrapped under the text; nothing for an empty one.
 void add_line(std::string& out, std::string_view label, const std::string& text) {
   if (text.empty()) return;
@@ -194,37 +180,6 @@ std::string history_json(std::span<const StoredRow> rows, bool more) {
   for (const StoredRow& row : rows) runs.push_back(row_json(row));
   return report::dump(
       {{"schema", "picchio.history-list.v1"}, {"runs", std::move(runs)}, {"more", more}});
-}
-
-std::string history_csv(std::span<const StoredRow> rows) {
-  std::string out =
-      "id,at,host,model,quant,protocol,engine,build,state,weights_on_gpu_fraction,one_pass,"
-      "prefill,prefill_low,prefill_high,decode,decode_low,decode_high,wallclock,wallclock_low,"
-      "wallclock_high,chip,gpu,driver,os\n";
-  for (const StoredRow& row : rows) {
-    std::vector<std::string> cells = {fmt::format("{}", row.id), to_rfc3339(row.at)};
-    const std::string state = row.state ? std::string(name_of(*row.state)) : "";
-    for (const std::string& text :
-         {row.host, row.model, row.quant, row.protocol, row.engine, row.build, state}) {
-      cells.push_back(plain(text));
-    }
-    cells.push_back(csv_number(row.gpu_share));
-    cells.emplace_back(row.one_pass ? "1" : "0");
-    for (const StoredLane& lane : row.lanes) {
-      for (const auto& value : {lane.value, lane.low, lane.high}) {
-        cells.push_back(csv_number(value));
-      }
-    }
-    for (const std::string& text : {row.chip, row.gpu, row.driver, row.os}) {
-      cells.push_back(plain(text));
-    }
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0) out += ',';
-      out += csv_cell(cells[i]);
-    }
-    out += '\n';
-  }
-  return out;
 }
 
 std::string stored_run_text(const StoredRun& stored, const ShowMoment& show) {

@@ -17,8 +17,6 @@ using ShowMoment = std::function<std::string(Moment)>;
 [[nodiscard]] std::string history_table(std::span<const StoredRow> rows, const ShowMoment& show);
 /// Schema "picchio.history-list.v1". `more`: there are runs beyond these.
 [[nodiscard]] std::string history_json(std::span<const StoredRow> rows, bool more);
-/// RFC 4180, LF line ends, a heading; moments in UTC.
-[[nodiscard]] std::string history_csv(std::span<const StoredRow> rows);
 
 /// All that is kept of a run.
 [[nodiscard]] std::string stored_run_text(const StoredRun& run, const ShowMoment& show);

@@ -159,18 +159,6 @@ std::string protocol_text(const RunFigures& run) {
   return run.protocol.empty() ? fmt::format("protocol {}", kNotKnown) : plain(run.protocol);
 }
 
-std::string escaped(std::string_view text) {
-  // What would end a cell, or begin code, emphasis, a link or a tag. Not '_': within a word, as in
-  // Q4_K_M, it begins nothing.
-  constexpr std::string_view kActive = "\\|`*<[]";
-  std::string out;
-  for (const char c : text) {
-    if (kActive.contains(c)) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 std::string share_line(const SharedRun& run) {
   const RunFigures& figures = run.figures;
   const std::string pp = headline(figures, Lane::prefill);
@@ -209,7 +197,7 @@ std::string share_row(const SharedRun& run, bool with_head) {
   for (const Cell& cell : cells) {
     head += fmt::format(" {} |", cell.head);
     rule += cell.right ? " ---: |" : " --- |";
-    row += fmt::format(" {} |", escaped(cell.text));
+    row += fmt::format(" {} |", plain_markdown(cell.text));
   }
   return with_head ? fmt::format("{}\n{}\n{}\n", head, rule, row) : row + '\n';
 }

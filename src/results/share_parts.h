@@ -26,7 +26,4 @@ inline constexpr std::string_view kNotKnown = "n/a";
 [[nodiscard]] std::string verdict_text(const RunFigures& run);
 [[nodiscard]] std::string protocol_text(const RunFigures& run);  // "mp1"
 
-/// Text made inert in a cell of a Markdown table.
-[[nodiscard]] std::string escaped(std::string_view text);
-
 }  // namespace picchio::results

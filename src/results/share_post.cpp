@@ -182,14 +182,14 @@ std::string block_text(const std::vector<std::string>& lines) {
 
 std::string share_post(const SharedRun& run) {
   const RunFigures& figures = run.figures;
-  std::string out = fmt::format("**{}, {}, {}: decode {} tok/s, prefill {} tok/s ({})**\n\n",
-                                escaped(model_text(run)), escaped(quant_text(run)),
-                                escaped(machine_text(figures)), headline(figures, Lane::decode),
-                                headline(figures, Lane::prefill), verdict_text(figures));
+  std::string out = fmt::format(
+      "**{}, {}, {}: decode {} tok/s, prefill {} tok/s ({})**\n\n", plain_markdown(model_text(run)),
+      plain_markdown(quant_text(run)), plain_markdown(machine_text(figures)),
+      headline(figures, Lane::decode), headline(figures, Lane::prefill), verdict_text(figures));
   out += run.block.empty() ? fmt::format("Block: {}\n", kNotKnown) : block_text(run.block);
   out += "\nConditions (n/a: not measured):\n\n";
   for (const Condition& condition : conditions(run)) {
-    out += fmt::format("- {}: {}\n", condition.name, escaped(condition.text));
+    out += fmt::format("- {}: {}\n", condition.name, plain_markdown(condition.text));
   }
   for (const std::string_view question :
        {"What I use it for", "How good the answers are", "What I changed to get here",
