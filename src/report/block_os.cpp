@@ -31,15 +31,21 @@ std::string evidence(const Run& run) {
   return engine ? (timing ? "engine+timing" : "engine") : (timing ? "timing" : "none");
 }
 
+/// Sentences that are met often, said in the block's room.
+std::string in_short(const std::string& reason) {
+  if (reason == "no GPU meter on this machine") return "no meter here";
+  if (reason == "the server runs elsewhere") return "remote server";
+  return reason;
+}
+
+/// The first row is always the one that other readers of blocks know.
 std::vector<std::string> not_sampled(const Run& run) {
-  std::string reason = why_not_sampled(run);
-  // The sentence of `picchio meters`, said in the block's room.
-  if (reason == "no GPU meter on this machine") reason = "no meter here";
-  if (reason.size() <= kShortReason) {
-    return {fmt::format("{}gpu not sampled ({}); evidence: {}", kLabel, reason, evidence(run))};
-  }
-  return {fmt::format("{}gpu not sampled; evidence: {}", kLabel, evidence(run)),
-          fmt::format("{:9}({})", "", fit(reason, kBlockColumns - 11))};
+  const std::string reason = in_short(why_not_sampled(run));
+  const bool fits = reason.size() <= kShortReason;
+  std::vector<std::string> out = {fmt::format("{}gpu not sampled ({}); evidence: {}", kLabel,
+                                              fits ? reason : "see below", evidence(run))};
+  if (!fits) out.push_back(fmt::format("{:9}({})", "", fit(reason, kBlockColumns - 11)));
+  return out;
 }
 
 std::string watts_text(double watts) {

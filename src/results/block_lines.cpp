@@ -302,6 +302,10 @@ bool read_os(std::string_view text, MeterFigures& out) {
   if (!take_prefix(rest, "gpu ")) return false;
   if (take_prefix(rest, "not sampled")) {
     out.not_sampled = between(rest, "(", ")").value_or("no reason told");
+    // A long reason stands in a row of its own, behind the evidence.
+    if (out.not_sampled == "see below") {
+      out.not_sampled = between(rest.substr(rest.find(')')), "(", ")").value_or(out.not_sampled);
+    }
     return true;
   }
   if (rest.starts_with("lost") || rest.starts_with("sampled, nothing") ||
