@@ -74,6 +74,9 @@ class Cutter {
  public:
   explicit Cutter(Post& post) : post_(post) {}
 
+  /// Words before a question mark.
+  [[nodiscard]] const std::vector<std::size_t>& asked() const { return asked_; }
+
   void line(std::size_t index) {
     const std::string& text = post_.lines[index];
     line_ = index + 1;
@@ -207,9 +210,7 @@ class Cutter {
   Post& post_;
   std::size_t line_ = 0;
   Break before_ = Break::sentence;
-
- public:
-  std::vector<std::size_t> asked_;  // words before a question mark
+  std::vector<std::size_t> asked_;
 };
 
 // A question that begins so is about other people's runs or about what to do.
@@ -324,7 +325,7 @@ Post read_post(std::vector<std::string> lines, const std::vector<bool>& skip) {
       cutter.line(i);
     }
   }
-  cut_sentences(out, cutter.asked_);
+  cut_sentences(out, cutter.asked());
   return out;
 }
 

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::string_view kBlank = "____";
 
-std::string or_not_known(std::string text) { return text.empty() ? std::string(kNotKnown) : text; }
+std::string or_not_known(const std::string& text) {
+  return text.empty() ? std::string(kNotKnown) : text;
+}
 
 template <class T>
 std::string number(const std::optional<T>& value) {

@@ -127,7 +127,7 @@ bool any_lane(const RunFigures& run, auto has) {
 /// What a block states by its fields.
 void read_block(const PastedBlock& block, Vetting& out) {
   const RunFigures& run = block.figures;
-  const auto add = [&](Condition condition, bool stated, std::string words) {
+  const auto add = [&](Condition condition, bool stated, const std::string& words) {
     if (stated) state(out, condition, "block: " + plain(words), block.first_line);
   };
   for (const Lane each : kLanes) {

@@ -182,7 +182,7 @@ bool is_driver(const PostWord& word) {
 
 bool is_plain_number(const PostWord& word) { return word.number && !word.figure; }
 bool is_at_most(const PostWord& word, double most) {
-  return is_plain_number(word) && *word.number <= most && !word.text.ends_with('k');
+  return is_plain_number(word) && word.number.value_or(most) <= most && !word.text.ends_with('k');
 }
 
 struct Kind {
@@ -192,7 +192,8 @@ struct Kind {
 
 constexpr std::array kKinds = std::to_array<Kind>({
     {"<n>", is_plain_number},
-    {"<large>", [](const PostWord& word) { return is_plain_number(word) && *word.number >= 100; }},
+    {"<large>",
+     [](const PostWord& word) { return is_plain_number(word) && word.number.value_or(0) >= 100; }},
     {"<small>", [](const PostWord& word) { return is_at_most(word, 512) && *word.number >= 1; }},
     {"<temp>", [](const PostWord& word) { return is_at_most(word, 2); }},
     {"<bits>", [](const PostWord& word) { return is_at_most(word, 16) && *word.number > 1; }},
