@@ -30,6 +30,7 @@ struct Command {
 ExitCode diagnose(const Arguments& arguments);  // the default: no command word
 ExitCode explain_log(const Arguments& arguments);
 ExitCode explain_number(const Arguments& arguments);
+ExitCode guard(const Arguments& arguments);
 ExitCode history_command(const Arguments& arguments);
 ExitCode id(const Arguments& arguments);
 ExitCode compare_command(const Arguments& arguments);

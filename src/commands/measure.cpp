@@ -66,14 +66,12 @@ class PassWatch {
     progress_.token_arrived();
     // By now every backend and driver that will be used is mapped.
     pass_.process = read_process_facts("/", pid_);
-    pass_.process.workers = local_workers(user_args_);
+    pass_.process.workers = local_workers("/", user_args_);
   }
 
   void sample_cpu(Micros now) {
     if (const auto used = os::cpu_seconds_of_tree("/", pid_)) pass_.cpu.push_back({now, *used});
   }
-
-  static std::vector<LocalWorker> local_workers(const std::vector<std::string>& user_args);
 
   RawPass& pass_;
   Progress& progress_;
@@ -82,17 +80,6 @@ class PassWatch {
   int pid_ = 0;
   bool token_seen_ = false;
 };
-
-std::vector<LocalWorker> PassWatch::local_workers(const std::vector<std::string>& user_args) {
-  std::vector<LocalWorker> out;
-  for (std::size_t i = 0; i + 1 < user_args.size(); ++i) {
-    if (user_args[i] != "--rpc") continue;
-    for (const std::string_view endpoint : split(user_args[i + 1], ',')) {
-      if (auto worker = find_local_worker("/", endpoint)) out.push_back(*std::move(worker));
-    }
-  }
-  return out;
-}
 
 // The context asked for and the prompt that fits it.
 struct Plan {

@@ -16,6 +16,7 @@ constexpr std::array kCommands = {
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
     Command{"explain", "say which lane of a run a quoted number resembles", explain_number},
     Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
+    Command{"guard", "run a command and say so when its model lands off the GPU", guard},
     Command{"history", "list what was measured before; export, import, prune", history_command},
     Command{"id", "say what is inside a model file, whatever its label claims", id},
     Command{"meters", "list what this machine's GPU meters can measure", meters_command},

@@ -38,11 +38,12 @@ class LineReader {
  public:
   LineReader() : rules_(all_rules()), index_(markers_of(rules_)) {}
 
-  void read(LogState& state, std::string_view raw, int number, int depth) const {
+  /// True: the line holds a marker.
+  bool read(LogState& state, std::string_view raw, int number, int depth) const {
     raw = raw.substr(0, kMaxLine);
     std::vector<MarkerIndex::Hit> hits;  // takes no memory for the many lines without a marker
     index_.find(raw, hits);
-    if (hits.empty()) return;
+    if (hits.empty()) return false;
     const StrippedLine stripped = strip_wrappers(raw);
     const LogLine line{stripped.text, stripped.level, number};
     const auto front = static_cast<std::size_t>(stripped.text.data() - raw.data());
@@ -56,11 +57,12 @@ class LineReader {
       if (hit.end < back) where.rest = raw.substr(hit.end, back - hit.end);
       if (rule.read(state, line, where)) break;
     }
-    if (state.again.empty()) return;
+    if (state.again.empty()) return true;
     const std::vector<std::string> inner = std::move(state.again);
     state.again.clear();
-    if (depth >= kMaxDepth) return;
+    if (depth >= kMaxDepth) return true;
     for (const std::string& text : inner) read(state, text, number, depth + 1);
+    return true;
   }
 
  private:
@@ -109,6 +111,34 @@ EngineLog read_engine_log(std::string_view text) {
   }
   finish_log(state);
   return std::move(state.log);
+}
+
+struct LogStreamState {
+  LogState log;
+  int lines = 0;
+};
+
+EngineLogStream::EngineLogStream() : state_(std::make_unique<LogStreamState>()) {}
+EngineLogStream::EngineLogStream(EngineLogStream&&) noexcept = default;
+EngineLogStream& EngineLogStream::operator=(EngineLogStream&&) noexcept = default;
+EngineLogStream::~EngineLogStream() = default;
+
+bool EngineLogStream::add(std::string_view line) {
+  // A server adds one for each request, for weeks.
+  constexpr std::size_t kMostTimings = 64;
+  if (state_->lines < std::numeric_limits<int>::max()) ++state_->lines;
+  const bool tells = reader().read(state_->log, without_line_end(line), state_->lines, 0);
+  auto& timings = state_->log.log.timings;
+  if (timings.size() > kMostTimings) {
+    timings.erase(timings.begin(), timings.end() - kMostTimings / 2);
+  }
+  return tells;
+}
+
+EngineLog EngineLogStream::so_far() const {
+  LogState copy = state_->log;
+  finish_log(copy);
+  return std::move(copy.log);
 }
 
 }  // namespace picchio

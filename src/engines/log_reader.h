@@ -9,6 +9,7 @@
 
 #include "evidence/engine_log.h"
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -20,5 +21,28 @@ namespace picchio {
 
 /// The same for a whole file's bytes. UTF-16 (Windows PowerShell's `>`) is converted first.
 [[nodiscard]] EngineLog read_engine_log(std::string_view text);
+
+struct LogStreamState;
+
+/// The same for a log that is still being written. Takes no more memory as it goes on: of the rates
+/// only the latest are kept.
+class EngineLogStream {
+ public:
+  EngineLogStream();
+  EngineLogStream(EngineLogStream&&) noexcept;
+  EngineLogStream& operator=(EngineLogStream&&) noexcept;
+  EngineLogStream(const EngineLogStream&) = delete;
+  EngineLogStream& operator=(const EngineLogStream&) = delete;
+  ~EngineLogStream();
+
+  /// One more line, with or without its end. True: it is of a kind that tells something.
+  bool add(std::string_view line);
+
+  /// What the lines so far say, as if the log ended here.
+  [[nodiscard]] EngineLog so_far() const;
+
+ private:
+  std::unique_ptr<LogStreamState> state_;
+};
 
 }  // namespace picchio

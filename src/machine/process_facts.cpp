@@ -132,4 +132,16 @@ std::optional<LocalWorker> find_local_worker(const std::string& root, std::strin
   return worker;
 }
 
+std::vector<LocalWorker> local_workers(const std::string& root,
+                                       const std::vector<std::string>& arguments) {
+  std::vector<LocalWorker> out;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    if (arguments[i] != "--rpc") continue;
+    for (const std::string_view endpoint : split(arguments[i + 1], ',')) {
+      if (auto worker = find_local_worker(root, endpoint)) out.push_back(*std::move(worker));
+    }
+  }
+  return out;
+}
+
 }  // namespace picchio

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace picchio {
 
@@ -24,5 +25,9 @@ namespace picchio {
 /// libraries and nodes.
 [[nodiscard]] std::optional<LocalWorker> find_local_worker(const std::string& root,
                                                            std::string_view endpoint);
+
+/// Those of this machine among the endpoints that an engine's arguments name ("--rpc A,B").
+[[nodiscard]] std::vector<LocalWorker> local_workers(const std::string& root,
+                                                     const std::vector<std::string>& arguments);
 
 }  // namespace picchio

@@ -109,7 +109,7 @@ bool known_backend(const Placement& placement) {
   return true;
 }
 
-bool has_rates(const Hearing& h) { return decode_rate(h.run) || prefill_rate(h.run); }
+bool has_rates(const Hearing& h) { return !h.timed || decode_rate(h.run) || prefill_rate(h.run); }
 
 const Testimony& Hearing::of(Witness witness) const {
   // hear_all() hears every witness of the table, so there always is one.

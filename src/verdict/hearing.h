@@ -41,6 +41,7 @@ namespace picchio {
 /// The backends whose drivers the process witness and the machine inventory know.
 [[nodiscard]] bool known_backend(const Placement& placement);
 
+/// True also where none are awaited.
 [[nodiscard]] bool has_rates(const Hearing& h);
 
 /// "The number to quote is ..." with a leading blank; empty without a rate.

@@ -416,6 +416,10 @@ Verdict judge(const Run& run) {
   return decide({.run = run, .measured = true, .testimonies = hear_all(run)});
 }
 
+Verdict judge_load(const Run& run) {
+  return decide({.run = run, .measured = true, .timed = false, .testimonies = hear_all(run)});
+}
+
 Verdict judge_log(const EngineLog& log, const Placement& placement) {
   Run run;
   run.placement = placement;

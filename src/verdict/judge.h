@@ -17,6 +17,7 @@ namespace picchio {
 struct Hearing {
   const Run& run;
   bool measured = true;
+  bool timed = true;  // false: only the load is to be judged, and no rates are missed
   std::vector<Testimony> testimonies;
 
   [[nodiscard]] const Testimony& of(Witness witness) const;
@@ -37,6 +38,9 @@ struct JudgeRule {
 [[nodiscard]] std::span<const JudgeRule> judge_rules();
 
 [[nodiscard]] Verdict judge(const Run& run);
+
+/// The same of a model that was just loaded: where it lies, before it has generated anything.
+[[nodiscard]] Verdict judge_load(const Run& run);
 
 /// The same rules on a pasted log. Nobody knows the machine, so everything on the CPU is a fallback
 /// until somebody shows that there was no GPU.

@@ -1,0 +1,41 @@
+// Whether a command's log may be made to tell the placement without anybody noticing.
+#pragma once
+
+#include "engines/llama_cpp/default_view.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace picchio::llama_cpp {
+
+struct VerbosityPlan {
+  /// The variable is to be set, and the log to be handed on through this view.
+  std::optional<ViewedProgram> view;
+  /// Why not; empty: `view` is there, or this is no program of llama.cpp's.
+  std::string why_not;
+  std::string program;  // its name, without folders; empty: no program of llama.cpp's
+};
+
+inline constexpr std::string_view kVerbosityName = "LLAMA_ARG_LOG_VERBOSITY";
+inline constexpr std::string_view kVerbosityValue = "4";
+
+/// `environment` as "NAME=value" entries. `traces` says of a program's path, as the command names
+/// it, whether its build prints what DefaultView knows to tell apart. Pure but for that.
+[[nodiscard]] VerbosityPlan plan_verbosity(const std::vector<std::string>& command,
+                                           const std::vector<std::string>& environment,
+                                           const std::function<bool(const std::string&)>& traces);
+
+/// Where in `command` the program stands that a plain starter (env, nice, nohup, taskset...) turns
+/// into; command.size(): it is not told.
+[[nodiscard]] std::size_t program_word(const std::vector<std::string>& command);
+
+/// True when the program's own bytes, or those of llama.cpp's libraries beside it, hold the texts
+/// of builds that know the level "trace" and tag their lines. Nothing is run. A short script is
+/// read for the program that it starts.
+[[nodiscard]] bool build_prints_traces(const std::string& program);
+
+}  // namespace picchio::llama_cpp
