@@ -1,1 +1,188 @@
+#include "commands/guard_judge.h"
+
+#include "commands/guard_words.h"
+#include "os/file.h"
+
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace picchio {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string recorded(const std::string& path) {
+  const auto text = os::read_file(std::string(PICCHIO_SOURCE_DIR) + "/" + path, 1 << 20);
+  EXPECT_TRUE(text.has_value()) << path;
+  return text.value_or("");
+}
+
+Machine machine_without_gpu() {
+  Machine machine;
+  machine.gpus_known = true;
+  return machine;
+}
+
+Machine machine_with_gpu() {
+  Machine machine = machine_without_gpu();
+  machine.gpus.push_back({.name = "NVIDIA GeForce RTX 4090",
+                          .vendor = "NVIDIA",
+                          .address = {},
+                          .driver = "nvidia",
+                          .source = {},
+                          .can_compute = true,
+                          .no_compute_reason = {}});
+  return machine;
+}
+
+EngineLook cpu_engine() {
+  EngineLook look;
+  look.engine = look.model_open = true;
+  look.facts.readable = true;
+  look.facts.libraries = {"libggml-cpu.so"};
+  return look;
+}
+
+EngineLook gpu_engine() {
+  EngineLook look = cpu_engine();
+  look.facts.libraries = {"libcuda.so.1", "libggml-cuda.so"};
+  look.facts.device_nodes = {"/dev/nvidia0", "/dev/nvidiactl"};
+  return look;
+}
+
+GuardJudge judge_of(Machine machine) {
+  return GuardJudge(
+      {.machine = std::move(machine), .arguments = {}, .environment = {}, .header = {}});
+}
+
+struct Case {
+  const char* name;
+  const char* log;
+  Machine machine;
+  EngineLook look;
+  State state;
+};
+
+TEST(GuardJudge, TellsEachRecordingForWhatItIs) {
+  const Case cases[] = {
+      {"cpu", "src/engines/llama_cpp/testdata/server-verbosity-4.log", machine_without_gpu(),
+       cpu_engine(), State::cpu_only_machine},
+      {"cpu-beside-a-gpu", "src/engines/llama_cpp/testdata/server-verbosity-4.log",
+       machine_with_gpu(), cpu_engine(), State::silent_cpu_fallback},
+      {"cuda", "tests/cli/logs/cuda-full.log", machine_with_gpu(), gpu_engine(), State::healthy},
+      {"cuda-without-a-driver", "tests/cli/logs/cuda-full.log", machine_with_gpu(), cpu_engine(),
+       State::conflicting_evidence},
+      {"cuda-by-its-log",
+       "tests/cli/logs/cuda-full.log",
+       machine_without_gpu(),
+       {},
+       State::healthy},
+      {"half", "tests/cli/logs/cuda-ngl-20.log", machine_with_gpu(), gpu_engine(),
+       State::partial_offload},
+      {"llvmpipe", "tests/cli/logs/llvmpipe-full.log", machine_with_gpu(), cpu_engine(),
+       State::silent_cpu_fallback},
+  };
+  for (const Case& each : cases) {
+    GuardJudge judge = judge_of(each.machine);
+    judge.look(each.look, milliseconds(10));
+    judge.feed(recorded(each.log), milliseconds(20));
+    const auto finding = judge.conclude(milliseconds(400), false);
+    ASSERT_TRUE(finding) << each.name;
+    EXPECT_EQ(finding->verdict.state, each.state) << each.name << ": " << finding->verdict.sentence;
+    EXPECT_FALSE(judge.conclude(milliseconds(500), false)) << each.name << " said twice";
+  }
+}
+
+TEST(GuardJudge, SaysNothingBeforeTheLoadIsDone) {
+  const std::string log = recorded("src/engines/llama_cpp/testdata/server-verbosity-4.log");
+  const std::size_t done = log.find("sched_reserve: graph: nodes");
+  ASSERT_NE(done, std::string::npos);
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.look(cpu_engine(), milliseconds(1));
+  for (std::size_t at = 0; at < done; at += 500) {
+    judge.feed(log.substr(at, std::min<std::size_t>(500, done - at)), milliseconds(2));
+    EXPECT_FALSE(judge.conclude(milliseconds(3), false)) << "after " << at << " bytes";
+  }
+  judge.feed(log.substr(done), milliseconds(4));
+  EXPECT_TRUE(judge.conclude(milliseconds(5), false));
+}
+
+TEST(GuardJudge, IsTheSameWhereverTheLogIsCut) {
+  const std::string log = recorded("tests/cli/logs/cuda-ngl-20.log");
+  for (std::size_t cut = 0; cut < log.size(); cut += 97) {
+    GuardJudge judge = judge_of(machine_with_gpu());
+    judge.look(gpu_engine(), milliseconds(1));
+    judge.feed(log.substr(0, cut), milliseconds(2));
+    judge.feed(log.substr(cut), milliseconds(2));
+    const auto finding = judge.conclude(milliseconds(3), true);
+    ASSERT_TRUE(finding) << cut;
+    EXPECT_EQ(finding->verdict.state, State::partial_offload) << cut;
+  }
+}
+
+TEST(GuardJudge, LetsTheProcessSpeakWhenTheLogDoesNot) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.look(cpu_engine(), milliseconds(100));
+  EXPECT_FALSE(judge.conclude(milliseconds(200), false)) << "its devices may still come";
+  judge.look(cpu_engine(), milliseconds(900));
+  const auto finding = judge.conclude(milliseconds(900), false);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->verdict.state, State::silent_cpu_fallback);
+  EXPECT_EQ(finding->source, GuardSource::process);
+  EXPECT_NE(finding_line(*finding, false).find("By its process"), std::string::npos);
+}
+
+TEST(GuardJudge, NeverCallsAnOpenDeviceHealthy) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.look(gpu_engine(), milliseconds(100));
+  judge.look(gpu_engine(), milliseconds(1500));
+  EXPECT_FALSE(judge.conclude(milliseconds(1500), false));
+  EXPECT_FALSE(judge.conclude(milliseconds(1600), true));
+  EXPECT_TRUE(judge.engine_seen());
+}
+
+TEST(GuardJudge, TakesBackWhatADeviceOpenedLaterDisproves) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.look(cpu_engine(), milliseconds(100));
+  ASSERT_TRUE(judge.conclude(milliseconds(900), false));
+  judge.look(gpu_engine(), milliseconds(3000));
+  const auto finding = judge.conclude(milliseconds(3000), false);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->verdict.state, State::no_placement_evidence);
+}
+
+TEST(GuardJudge, ACommandWithoutAnEngineIsNoCpuOnlyMachine) {
+  GuardJudge judge = judge_of(machine_without_gpu());
+  judge.look({}, milliseconds(100));
+  judge.feed("hello\n", milliseconds(200));
+  judge.look({}, milliseconds(2000));
+  EXPECT_FALSE(judge.conclude(milliseconds(2000), true));
+  EXPECT_FALSE(judge.engine_seen());
+}
+
+TEST(GuardJudge, TellsOfAReloadThatLandsElsewhere) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.feed(recorded("tests/cli/logs/cuda-full.log"), milliseconds(10));
+  const auto first = judge.conclude(milliseconds(400), false);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->verdict.state, State::healthy);
+  judge.feed(recorded("tests/cli/logs/llvmpipe-full.log"), milliseconds(500));
+  const auto second = judge.conclude(milliseconds(900), false);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->verdict.state, State::silent_cpu_fallback);
+}
+
+TEST(GuardJudge, AGapCostsALineAndIsKnown) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.feed("load_tensors: offl", milliseconds(1));
+  judge.gap();
+  judge.feed("oaded 9/9 layers to GPU\nx\n", milliseconds(2));
+  EXPECT_TRUE(judge.incomplete());
+  EXPECT_FALSE(judge.conclude(milliseconds(3), true));
+  EXPECT_FALSE(judge.log().has_placement_lines);
+}
+
+}  // namespace
+}  // namespace picchio

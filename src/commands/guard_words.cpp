@@ -29,6 +29,11 @@ std::string in_the_present(std::string text) {
   return text;
 }
 
+std::string with_stop(std::string text) {
+  if (!text.ends_with('.')) text += '.';
+  return text;
+}
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string percent(double share) {
@@ -173,8 +178,10 @@ std::string finding_line(const GuardFinding& finding, bool colour) {
     if (!place.empty()) out += fmt::format(" {}.", place);
   }
   if (verdict.cause && verdict.state != State::healthy) {
-    out += fmt::format(" WHY: {}", plain(verdict.cause->why));
-    if (!verdict.cause->fix.empty()) out += fmt::format(" FIX: {}", plain(verdict.cause->fix));
+    out += fmt::format(" WHY: {}", with_stop(plain(verdict.cause->why)));
+    if (!verdict.cause->fix.empty()) {
+      out += fmt::format(" FIX: {}", with_stop(plain(verdict.cause->fix)));
+    }
   } else if (is_bad(finding) && verdict.state != State::conflicting_evidence) {
     out += " WHY: unknown.";
   }
