@@ -218,11 +218,7 @@ ExitCode run_guarded(Setup setup, const std::vector<std::string>& command) {
                      .meters = {},
                      .left_behind = end.left_behind};
   watch.finish();
-  const bool wanted = watch.judge().findings().empty() ? watch.judge().engine_seen() : true;
-  if (meters) {
-    std::string said = meters->stop();
-    if (wanted) ending.meters = std::move(said);
-  }
+  if (meters) ending.meters = meters->stop(watch.judge().engine_seen());
   return finish(setup, watch.judge(), relay, ending, command, end.keep_failed);
 }
 

@@ -21,7 +21,8 @@ constexpr std::chrono::milliseconds kTick{100};
 constexpr std::chrono::milliseconds kNapInAFlood{50};
 constexpr std::chrono::milliseconds kLookAtMeters{500};
 constexpr std::chrono::minutes kMetersFor{15};
-constexpr std::chrono::seconds kMetersPatience{1};
+constexpr std::chrono::milliseconds kMetersPatience{1000};
+constexpr std::chrono::milliseconds kShortPatience{200};
 
 }  // namespace
 
@@ -91,11 +92,13 @@ GuardMeters::GuardMeters(int pid, std::string name, Machine machine)
       std::make_unique<Worker>([shared = shared_](StopSignal& signal) { shared->record(signal); });
 }
 
-GuardMeters::~GuardMeters() { (void)stop(); }
+GuardMeters::~GuardMeters() { (void)stop(false); }
 
-std::string GuardMeters::stop() {
+std::string GuardMeters::stop(bool wanted) {
   // A driver that does not answer is left behind with what it uses.
-  if (worker_) (void)worker_->stop_within(kMetersPatience);
+  if (worker_) (void)worker_->stop_within(wanted ? kMetersPatience : kShortPatience);
+  worker_.reset();
+  if (!wanted) return {};
   const std::scoped_lock lock(shared_->mutex);
   return shared_->said;
 }

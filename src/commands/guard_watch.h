@@ -52,8 +52,9 @@ class GuardMeters {
   GuardMeters& operator=(const GuardMeters&) = delete;
   ~GuardMeters();
 
-  /// Ends it. One sentence with its word, "GPU BUSY: ..."; empty: no meter was there to ask.
-  [[nodiscard]] std::string stop();
+  /// Ends it, and waits for a driver's call under way, longer when its answer is `wanted`. One
+  /// sentence with its word, "GPU BUSY: ..."; empty: no meter was there to ask.
+  [[nodiscard]] std::string stop(bool wanted);
 
  private:
   struct Shared;

@@ -1,6 +1,8 @@
 #include "commands/guard_words.h"
 
 #include "base/text.h"
+#include "machine/server_process.h"
+#include "version.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -139,7 +141,7 @@ bool holds(const Expectation& expectation, const GuardFinding& finding) {
 
 nlohmann::json json_of(const GuardFinding& finding) {
   nlohmann::json out;
-  out["at_seconds"] = seconds(finding.at);
+  out["at_s"] = seconds(finding.at);
   out["model"] = finding.model.empty() ? nlohmann::json() : nlohmann::json(finding.model);
   out["state"] = name_of(finding.verdict.state);
   out["rule"] = finding.verdict.rule;
@@ -248,22 +250,24 @@ std::string guard_json(const GuardJudge& judge, const GuardEnding& ending,
                        const std::vector<std::string>& command) {
   nlohmann::json out;
   out["schema"] = "picchio.guard.v1";
-  out["command"] = command;
+  out["version"] = kVersion;
+  out["command"] = without_keys(command);
   out["exit_code"] = ending.exit_code;
-  out["seconds"] = seconds(ending.wall);
-  out["engine"] = judge.log().engine;
+  out["length_s"] = seconds(ending.wall);
+  const std::string& engine = judge.log().engine;
+  out["engine"] = engine.empty() ? nlohmann::json() : nlohmann::json(engine);
   out["log_incomplete"] = judge.incomplete();
   out["meters"] = ending.meters.empty() ? nlohmann::json() : nlohmann::json(ending.meters);
   out["findings"] = nlohmann::json::array();
   for (const GuardFinding& finding : judge.findings()) out["findings"].push_back(json_of(finding));
-  nlohmann::json rates;
+  nlohmann::json rates = {{"prefill", nullptr}, {"decode", nullptr}};
   if (!judge.log().timings.empty()) {
     const EngineTimings& last = judge.log().timings.back();
     if (last.prefill_tokens_per_second) rates["prefill"] = *last.prefill_tokens_per_second;
     if (last.decode_tokens_per_second) rates["decode"] = *last.decode_tokens_per_second;
   }
   out["last_tokens_per_second"] = rates;
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return out.dump(1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace picchio
