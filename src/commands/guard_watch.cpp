@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <thread>
+#include <algorithm>
 #include <utility>
 
 namespace picchio {
@@ -18,7 +18,10 @@ namespace {
 // of it would take from the command.
 constexpr std::size_t kMostQueued = std::size_t{4} << 20;
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kNapInAFlood{50};
+// In a flood three quarters of a core are left to whoever writes and hands it on.
+constexpr std::chrono::milliseconds kShortestNap{50};
+constexpr std::chrono::milliseconds kLongestNap{500};
+constexpr int kNapTimes = 3;
 constexpr std::chrono::milliseconds kLookAtMeters{500};
 constexpr std::chrono::minutes kMetersFor{15};
 constexpr std::chrono::milliseconds kMetersPatience{1000};
@@ -105,7 +108,7 @@ std::string GuardMeters::stop(bool wanted) {
 
 GuardWatch::GuardWatch(Request request)
     : request_(std::move(request)), queue_(kMostQueued), judge_(request_.scene) {
-  worker_ = std::make_unique<Worker>([this](StopSignal&) { run(); });
+  worker_ = std::make_unique<Worker>([this](StopSignal& signal) { run(signal); });
 }
 
 GuardWatch::~GuardWatch() { finish(); }
@@ -120,10 +123,11 @@ void GuardWatch::finish() {
   worker_.reset();
 }
 
-void GuardWatch::run() {
+void GuardWatch::run(StopSignal& signal) {
   std::string bytes;
   for (;;) {
     const BoundedBytes::Taken taken = queue_.take(bytes, kTick);
+    const Micros began = now();
     judge_.feed(bytes, now());
     if (taken.lost) judge_.gap();
     if (!taken.ended && judge_.wants_look(now())) {
@@ -133,7 +137,10 @@ void GuardWatch::run() {
     }
     if (const auto finding = judge_.conclude(now(), taken.ended)) request_.found(*finding);
     if (taken.ended) return;
-    if (taken.lost) std::this_thread::sleep_for(kNapInAFlood);
+    if (!taken.lost) continue;
+    const Micros nap = kNapTimes * (now() - began);
+    (void)signal.wait_until(std::chrono::steady_clock::now() +
+                            std::clamp<Micros>(nap, kShortestNap, kLongestNap));
   }
 }
 

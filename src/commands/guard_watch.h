@@ -85,7 +85,7 @@ class GuardWatch {
   [[nodiscard]] Micros now() const;
 
  private:
-  void run();
+  void run(StopSignal& signal);
 
   Request request_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();

@@ -235,6 +235,15 @@ Shown of_speculation(std::string_view, std::string_view message) {
 constexpr Tag kTags[] = {
     {"srv  ", of_server}, {"slot ", of_slot}, {"cmn  ", of_common}, {"spec ", of_speculation}};
 
+constexpr std::array<bool, 256> kInNames = [] {
+  std::array<bool, 256> out{};
+  for (const char c : std::string_view("_~:<>()-")) out[static_cast<unsigned char>(c)] = true;
+  for (std::size_t c = 'a'; c <= 'z'; ++c) out[c] = true;
+  for (std::size_t c = 'A'; c <= 'Z'; ++c) out[c] = true;
+  for (std::size_t c = '0'; c <= '9'; ++c) out[c] = true;
+  return out;
+}();
+
 /// "print_info" of "print_info: n_layer = 8", "~llama_context" of "~llama_context: ...".
 std::optional<std::string_view> function_of(std::string_view text) {
   const std::size_t end = text.find(": ");
@@ -243,11 +252,8 @@ std::optional<std::string_view> function_of(std::string_view text) {
     if (!name.ends_with(':')) return std::nullopt;
     name.remove_suffix(1);
   }
-  constexpr std::string_view kSigns = "_~:<>()-";
-  const bool fits = std::ranges::all_of(name, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kSigns.find(c) != std::string_view::npos;
-  });
+  const bool fits =
+      std::ranges::all_of(name, [](char c) { return kInNames[static_cast<unsigned char>(c)]; });
   if (name.empty() || !fits) return std::nullopt;
   return name;
 }
@@ -257,6 +263,12 @@ Shown without_tag(std::string_view text) {
     return unless(std::ranges::find(kProgramsOwn, *function) == std::end(kProgramsOwn));
   }
   return unless(starts_with_any(text, kLibraryTexts));
+}
+
+/// Traces of several lines, of which only the first has a stamp.
+bool begins_message(std::string_view text) {
+  if (!text.starts_with("srv  ") && !text.starts_with("slot ")) return false;
+  return text.contains("chat template, example_format: '") || text.contains("sampler params: ");
 }
 
 /// The level in "verbosity = 4 (adjust with the `-lv N` CLI arg)" as it is without us.
@@ -305,10 +317,7 @@ void DefaultView::feed(std::string_view bytes, std::string& out) {
   }
 }
 
-void DefaultView::end_line() {
-  mode_ = Mode::line_start;
-  in_dots_ = false;
-}
+void DefaultView::end_line() { mode_ = Mode::line_start; }
 
 /// Holds bytes of one line until something can be said of it.
 void DefaultView::start_line(std::string_view& bytes, std::string& out) {
@@ -317,10 +326,18 @@ void DefaultView::start_line(std::string_view& bytes, std::string& out) {
   const std::size_t end = bytes.find('\n');
   const std::size_t room = kLongestHeld - held_.size();
   const std::size_t length = std::min(end == std::string_view::npos ? bytes.size() : end + 1, room);
-  held_ += bytes.substr(0, length);
+  const std::string_view part = bytes.substr(0, length);
   bytes.remove_prefix(length);
-  const bool whole = held_.back() == '\n';
-  (void)decide(out, whole || held_.size() >= kLongestHeld);
+  if (held_.empty() && part.back() == '\n') {
+    (void)decide(part, out, true);
+    return;
+  }
+  held_ += part;
+  decide_held(out, held_.back() == '\n' || held_.size() >= kLongestHeld);
+}
+
+void DefaultView::decide_held(std::string& out, bool complete) {
+  if (decide(held_, out, complete)) held_.clear();
 }
 
 /// Of what belongs to the hidden line before: progress dots, and the further lines of a message.
@@ -328,22 +345,21 @@ void DefaultView::start_line(std::string_view& bytes, std::string& out) {
 bool DefaultView::take_continuation(std::string_view& bytes) {
   if (follows_ != Follows::dots) return false;
   const std::size_t dots = std::min(bytes.find_first_not_of('.'), bytes.size());
-  in_dots_ = in_dots_ || dots > 0;
   bytes.remove_prefix(dots);
   if (!bytes.empty() && bytes.front() == '\n') {
     // Ends the row of dots; where the model was too small for any it stands alone.
     bytes.remove_prefix(1);
-    in_dots_ = false;
     follows_ = Follows::plain;
     return true;
   }
   return dots > 0;
 }
 
-/// True: the held bytes were handed on or dropped. `complete`: no more of this line is waited for.
-bool DefaultView::decide(std::string& out, bool complete) {
+/// True: the line, or what there is of it, was handed on or dropped. `complete`: no more of this
+/// line is waited for.
+bool DefaultView::decide(std::string_view line, std::string& out, bool complete) {
   Stamp stamp;
-  const Match match = read_stamp(held_, stamp);
+  const Match match = read_stamp(line, stamp);
   if (match == Match::partly && !complete) return false;
   bool show = true;
   if (match == Match::yes || (match == Match::partly && stamp.letter != 0)) {
@@ -356,26 +372,24 @@ bool DefaultView::decide(std::string& out, bool complete) {
     show = shown != Shown::no;
     follows_ = Follows::plain;
     if (!show && text.starts_with("load_tensors: ")) follows_ = Follows::dots;
-    if (!show &&
-        (text.contains("chat template, example_format: '") || text.contains("sampler params: "))) {
+    if (!show && begins_message(text)) {
       follows_ = Follows::message;
       hidden_message_ = 0;
     }
     if (shown == Shown::with_default_verbosity) {
-      append_with_default_verbosity(held_, out);
+      append_with_default_verbosity(line, out);
     } else if (show) {
-      out += held_;
+      out += line;
     }
   } else if (follows_ == Follows::message && hidden_message_ < kLongestMessage) {
     // Lines without a stamp, up to the next one that has it.
-    hidden_message_ += held_.size();
+    hidden_message_ += line.size();
     show = false;
   } else {
     follows_ = Follows::plain;
-    out += held_;
+    out += line;
   }
-  const bool whole = held_.back() == '\n';
-  held_.clear();
+  const bool whole = line.back() == '\n';
   if (whole) {
     end_line();
   } else {
@@ -392,11 +406,11 @@ void DefaultView::rest(std::string& out) {
   if (match == Match::partly && stamp.clock_done) return;
   // So is the text of a line whose beginning does not yet tell.
   if (match == Match::yes && stamp.text.empty()) return;
-  (void)decide(out, true);
+  decide_held(out, true);
 }
 
 void DefaultView::end(std::string& out) {
-  if (!held_.empty()) (void)decide(out, true);
+  if (!held_.empty()) decide_held(out, true);
 }
 
 }  // namespace picchio::llama_cpp

@@ -49,13 +49,13 @@ class DefaultView {
 
   void start_line(std::string_view& bytes, std::string& out);
   bool take_continuation(std::string_view& bytes);
-  bool decide(std::string& out, bool complete);
+  bool decide(std::string_view line, std::string& out, bool complete);
+  void decide_held(std::string& out, bool complete);
   void end_line();
 
   ViewedProgram program_;
   Mode mode_ = Mode::line_start;
   Follows follows_ = Follows::plain;
-  bool in_dots_ = false;
   std::size_t hidden_message_ = 0;  // bytes of the message under way that were hidden
   std::string held_;
 };
