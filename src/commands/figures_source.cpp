@@ -8,6 +8,7 @@
 #include "report/block.h"
 #include "report/figures.h"
 #include "results/block_reader.h"
+#include "results/pasted_text.h"
 #include "results/read_figures.h"
 
 #include <fmt/format.h>
@@ -63,8 +64,12 @@ Result<> holds_one(const Source& read, const std::string& source) {
 }  // namespace
 
 Result<std::string> pasted_text_from(const std::string& source) {
-  if (source == "-") return os::read_all(0, kMostTextBytes, "standard input");
-  return os::read_file(source, kMostTextBytes);
+  Result<std::string> bytes = source == "-" ? os::read_all(0, kMostTextBytes, "standard input")
+                                            : os::read_file(source, kMostTextBytes);
+  if (!bytes) return bytes;
+  Result<std::string> text = results::text_of(*std::move(bytes));
+  if (!text) return std::unexpected(about(source, text.error()));
+  return text;
 }
 
 Result<std::vector<RunFigures>> figures_from(const std::string& source) {

@@ -154,6 +154,32 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
   }
 }
 
+TEST(BlockReader, AsWindowsShellsRedirectIt) {
+  for (const bool big_end : {false, true}) {
+    std::string bytes = big_end ? "\xFE\xFF" : "\xFF\xFE";
+    std::string text(kHealthy);
+    text.insert(0, "caf\xE9 \xA0 \n");  // Latin 1: each byte is its own unit
+    for (const char c : text) bytes += big_end ? std::string{'\0', c} : std::string{c, '\0'};
+    const Result<std::string> read = text_of(bytes);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->starts_with("caf\xC3\xA9 \xC2\xA0 \n"));
+    const auto blocks = find_blocks(*read);
+    ASSERT_EQ(blocks.size(), 1U);
+    EXPECT_TRUE(blocks[0].unread.empty());
+  }
+  // Half a pair, a lone surrogate, a dash of three bytes.
+  EXPECT_EQ(text_of(std::string("\xFF\xFE\x3d\xD8\x14\x20z\0y", 9)).value_or(""), "?\xE2\x80\x94z");
+}
+
+TEST(BlockReader, BytesThatAreNoText) {
+  EXPECT_FALSE(text_of(std::string("model\0x", 7)));
+  const Result<std::string> model = text_of("GGUF\x03");
+  ASSERT_FALSE(model);
+  EXPECT_TRUE(model.error().hint.contains("picchio id"));
+  EXPECT_EQ(text_of("").value_or("x"), "");
+  EXPECT_EQ(text_of("\xFF\xFE").value_or("x"), "");
+}
+
 TEST(BlockReader, SeveralAreKeptApart) {
   const std::string bare =
       "model    other.gguf, ollama 0.31.1\n"

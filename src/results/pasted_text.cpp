@@ -120,16 +120,27 @@ std::string in_ascii(std::string_view line) {
   return out;
 }
 
-/// plain() makes runs of blanks one; here they part columns.
-std::string plain_with_blanks(std::string_view line) {
+/// `low`: where in each pair of bytes the lower one stands. ASCII and what kSpellings knows matter
+/// here; each half of a surrogate pair becomes a '?'.
+std::string from_utf16(std::string_view bytes, std::size_t low) {
   std::string out;
-  for (std::size_t i = 0; i < line.size();) {
-    const std::size_t blank = line.find(' ', i);
-    const std::string_view word = line.substr(i, blank - i);
-    if (!word.empty()) out += plain(word);
-    if (blank == std::string_view::npos) break;
-    out += ' ';
-    i = blank + 1;
+  out.reserve(bytes.size() / 2);
+  for (std::size_t i = 2; i + 1 < bytes.size(); i += 2) {
+    const auto first = static_cast<unsigned char>(bytes[i + low]);
+    const auto second = static_cast<unsigned char>(bytes[i + 1 - low]);
+    const unsigned unit = first | unsigned{second} << 8U;
+    if (unit == 0 || (unit >= 0xD800 && unit < 0xE000)) {
+      out += '?';
+    } else if (unit < 0x80) {
+      out += static_cast<char>(unit);
+    } else if (unit < 0x800) {
+      out += static_cast<char>(0xC0U | unit >> 6U);
+      out += static_cast<char>(0x80U | (unit & 0x3FU));
+    } else {
+      out += static_cast<char>(0xE0U | unit >> 12U);
+      out += static_cast<char>(0x80U | (unit >> 6U & 0x3FU));
+      out += static_cast<char>(0x80U | (unit & 0x3FU));
+    }
   }
   return out;
 }
@@ -147,6 +158,17 @@ std::string_view without_quotes(std::string_view line) {
 
 }  // namespace
 
+Result<std::string> text_of(std::string bytes) {
+  if (bytes.starts_with("\xFF\xFE")) return from_utf16(bytes, 0);
+  if (bytes.starts_with("\xFE\xFF")) return from_utf16(bytes, 1);
+  if (bytes.starts_with("GGUF")) {
+    return with_hint(fail(ErrorKind::unsupported, "it is a model file, and no text"),
+                     "picchio id FILE says what is inside");
+  }
+  if (bytes.contains('\0')) return fail(ErrorKind::unsupported, "it is no text");
+  return bytes;
+}
+
 std::vector<std::string> pasted_lines(std::string_view text) {
   std::string body = without_ansi(text);
   if (body.contains('<')) body = without_tags(body);
@@ -155,7 +177,7 @@ std::vector<std::string> pasted_lines(std::string_view text) {
   if (!body.contains('\n')) std::ranges::replace(body, '\r', '\n');
   std::vector<std::string> out;
   for (const std::string_view line : split_lines(body)) {
-    out.push_back(plain_with_blanks(without_quotes(in_ascii(line))));
+    out.push_back(plain_line(without_quotes(in_ascii(line))));
   }
   return out;
 }
