@@ -212,7 +212,8 @@ std::string plain_line(std::string_view line) {
 std::string plain(std::string_view text) {
   std::string out = plain_line(text);
   const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
-  out.erase(std::unique(out.begin(), out.end(), both_blank), out.end());
+  const auto doubled = std::ranges::unique(out, both_blank);
+  out.erase(doubled.begin(), doubled.end());
   return std::string(trim(out));
 }
 

@@ -62,7 +62,6 @@ struct ListOptions {
 
 history::RowQuery query_of(const ListOptions& options) {
   history::RowQuery out;
-  out.most = options.limit + 1;  // one more than is shown tells that there are more
   out.model = options.model;
   // What is a file here is meant as that file, not as a part of a name.
   if (options.model.find('/') != std::string::npos) {
@@ -75,7 +74,6 @@ ExitCode print_rows(std::vector<StoredRow> rows, const ListOptions& options) {
   const bool more = std::cmp_greater(rows.size(), options.limit);
   if (more) rows.resize(static_cast<std::size_t>(options.limit));
   if (options.json) return print_product(history_json(rows, more) + "\n", ExitCode::ok);
-  if (options.format) return print_product(run_rows(*options.format, rows), ExitCode::ok);
   if (rows.empty()) {
     say(options.model.empty() ? "nothing was measured here yet"
                               : fmt::format("no run of a model called '{}' here", options.model));
@@ -84,6 +82,32 @@ ExitCode print_rows(std::vector<StoredRow> rows, const ListOptions& options) {
   const ExitCode code = print_product(history_table(rows, local_minute), ExitCode::ok);
   if (more) say(fmt::format("the newest {}; --limit N shows more", options.limit));
   return code;
+}
+
+/// Rows as they are read: there may be hundred thousands.
+ExitCode print_formatted(const ListOptions& options, RowFormat format) {
+  RowWriter writer(format, kRunTable, run_columns());
+  Result<> printed = print_stdout(writer.begin());
+  if (printed) {
+    const Result<bool> done = with_history<bool>(false, [&](History& runs) -> Result<bool> {
+      history::RowQuery query = query_of(options);
+      query.most = options.limit;
+      const Result<> all = runs.row_pages(query, [&](std::span<const StoredRow> page) -> Result<> {
+        std::string text;
+        for (const StoredRow& row : page) text += writer.row(run_cells(row));
+        printed = print_stdout(text);
+        return printed;
+      });
+      if (!all && printed) return std::unexpected(all.error());
+      return true;
+    });
+    if (!done) return fail_with(done.error());
+  }
+  if (printed) printed = print_stdout(writer.end());
+  if (printed) return ExitCode::ok;
+  // Whoever reads with head has seen enough.
+  if (printed.error().kind != ErrorKind::interrupted) print_error(printed.error());
+  return ExitCode::could_not_run;
 }
 
 std::string subcommand_table();
@@ -114,8 +138,13 @@ ExitCode list(const Arguments& arguments) {
     return fail_with({ErrorKind::unsupported, "--json, --csv and -o are three products", ""});
   }
   if (csv) options.format = RowFormat::csv;
-  Result<std::vector<StoredRow>> rows = with_history<std::vector<StoredRow>>(
-      {}, [&](History& runs) { return runs.rows(query_of(options)); });
+  if (options.format) return print_formatted(options, *options.format);
+  Result<std::vector<StoredRow>> rows =
+      with_history<std::vector<StoredRow>>({}, [&](History& runs) {
+        history::RowQuery query = query_of(options);
+        query.most = options.limit + 1;  // one more than is shown tells that there are more
+        return runs.rows(query);
+      });
   if (!rows) return fail_with(rows.error());
   return print_rows(*std::move(rows), options);
 }

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -146,24 +148,48 @@ Result<std::vector<StoredRow>> History::read_rows(Statement& statement) {
 }
 
 Result<std::vector<StoredRow>> History::rows(const RowQuery& query) {
-  std::string where;
+  constexpr std::string_view kNewestFirst = "ORDER BY at DESC, run DESC LIMIT ?2";
+  const std::string_view place = query.before ? "(at, run) < (?3, ?4)" : "1";
+  std::string sql;
   if (!query.model_file.empty()) {
-    where = "WHERE model_file = ?1 ";
+    sql = fmt::format("WHERE model_file = ?1 AND {} {}", place, kNewestFirst);
   } else if (!query.model.empty()) {
     // The index facts_at holds all that this asks, so that no run is looked at but those shown.
-    where =
-        "WHERE run IN (SELECT run FROM facts WHERE instr(lower(model), lower(?1)) > 0 "
-        "ORDER BY at DESC, run DESC LIMIT ?2) ";
+    sql = fmt::format(
+        "WHERE run IN (SELECT run FROM facts WHERE instr(lower(model), lower(?1)) > 0 AND {} {}) "
+        "{}",
+        place, kNewestFirst, kNewestFirst);
+  } else {
+    sql = fmt::format("WHERE {} {}", place, kNewestFirst);
   }
-  Result<Statement> statement =
-      database_.prepare(select_rows(where + "ORDER BY at DESC, run DESC LIMIT ?2"));
+  Result<Statement> statement = database_.prepare(select_rows(sql));
   if (!statement) return std::unexpected(statement.error());
-  if (!where.empty()) {
-    statement->bind(1, query.model_file.empty() ? query.model : query.model_file);
-  }
+  const std::string& model = query.model_file.empty() ? query.model : query.model_file;
+  if (!model.empty()) statement->bind(1, model);
   constexpr std::int64_t kAll = -1;
   statement->bind(2, query.most.value_or(kAll));
+  if (const auto& before = query.before) {
+    statement->bind(3, std::int64_t{before->at.time_since_epoch().count()}).bind(4, before->id);
+  }
   return read_rows(*statement);
+}
+
+Result<> History::row_pages(RowQuery query,
+                            const std::function<Result<>(std::span<const StoredRow> page)>& take) {
+  constexpr std::int64_t kPage = 1000;  // some 1 MiB, read in 4 ms
+  std::int64_t left = query.most.value_or(std::numeric_limits<std::int64_t>::max());
+  while (left > 0) {
+    query.most = std::min(left, kPage);
+    const Result<std::vector<StoredRow>> page = rows(query);
+    if (!page) return std::unexpected(page.error());
+    if (page->empty()) return {};
+    if (Result<> taken = take(*page); !taken) return taken;
+    const StoredRow& last = page->back();
+    query.before = RowQuery::Place{last.at, last.id};
+    left -= static_cast<std::int64_t>(page->size());
+    if (std::cmp_less(page->size(), kPage)) return {};
+  }
+  return {};
 }
 
 Result<StoredRun> History::find(std::string_view id) {

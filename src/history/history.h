@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,12 @@ struct RowQuery {
   std::string model;                 // part of its name, in any case; empty: every model
   std::string model_file;            // or: runs of this very file (real path)
   std::optional<std::int64_t> most;  // absent: all
+  /// Only what was measured before this run, which is the last of the page before.
+  struct Place {
+    Moment at{};
+    std::int64_t id = 0;
+  };
+  std::optional<Place> before = {};
 };
 
 struct Imported {
@@ -51,6 +58,11 @@ class History {
 
   /// Newest first.
   [[nodiscard]] Result<std::vector<StoredRow>> rows(const RowQuery& query);
+
+  /// The same handed over in pages, so that a long list is neither one long query nor held whole.
+  /// No lock is held while `take` works.
+  [[nodiscard]] Result<> row_pages(
+      RowQuery query, const std::function<Result<>(std::span<const StoredRow> page)>& take);
 
   /// "@12", or "last": the newest. Everything else, and a run that is not there, is an error.
   [[nodiscard]] Result<StoredRun> find(std::string_view id);

@@ -126,7 +126,8 @@ TEST(HistoryFile, KillsLeaveEveryRunThatWasStored) {
     for (const char* writer : {"a", "b"}) {
       // A file of this round's own: a writer that was killed early did not empty an older one.
       std::stringstream lines(logs.bytes(name + writer));
-      for (std::string line; std::getline(lines, line);) stored.insert(fmt::format("{}{}:{}", name, writer, line));
+      for (std::string line; std::getline(lines, line);)
+        stored.insert(fmt::format("{}{}:{}", name, writer, line));
     }
     std::string note;
     Result<History> runs = open_here(folder, &note);
