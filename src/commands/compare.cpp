@@ -98,6 +98,10 @@ ExitCode compare_command(const Arguments& arguments) {
     print_error({ErrorKind::unsupported, "no runs given", "picchio compare A B"});
     return ExitCode::could_not_run;
   }
+  if (options.json && options.markdown) {
+    print_error({ErrorKind::unsupported, "--json and --markdown are two products", ""});
+    return ExitCode::could_not_run;
+  }
   const Result<std::optional<double>> tolerance = tolerance_of(options.tolerance);
   const Result<TwoRuns> runs = tolerance ? read_both(options) : std::unexpected(tolerance.error());
   if (!runs) {
@@ -107,7 +111,8 @@ ExitCode compare_command(const Arguments& arguments) {
   const Comparison comparison = results::compare(runs->a, runs->b, *tolerance);
   const ExitCode code = !comparison.not_comparable.empty() ? ExitCode::could_not_run
                         : comparison.differs()             ? ExitCode::differs
-                                                           : ExitCode::ok;
+                        : comparison.any_lane()            ? ExitCode::ok
+                                                           : ExitCode::could_not_run;
   if (!options.junit.empty()) {
     const Result<> written =
         os::write_file_atomic(options.junit, comparison_junit(comparison, runs->names));

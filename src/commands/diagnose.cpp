@@ -179,7 +179,7 @@ ExitCode diagnose(const Arguments& arguments) {
   app.footer(command_table() + std::string(kExitCodes) +
              examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
                        "picchio model.gguf --passes 5 --json > result.json",
-                       "picchio model.gguf -o csv >> runs.csv", "picchio qwen3:8b",
+                       "picchio model.gguf -o jsonl >> runs.jsonl", "picchio qwen3:8b",
                        "picchio http://127.0.0.1:8080"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = check_output(options.output); !ok) return report_failure(ok.error());

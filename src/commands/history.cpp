@@ -232,14 +232,54 @@ ExitCode prune(const Arguments& arguments) {
 
 // --- picchio history export, import --------------------------------------------------------------
 
-Result<std::int64_t> export_to(History& runs, const os::PartWriter& write) {
+struct Exported {
   std::int64_t lines = 0;
-  const Result<> done = runs.export_lines([&](std::string_view line) {
-    ++lines;
+  std::vector<std::int64_t> damaged;  // ids
+};
+
+Result<Exported> export_to(History& runs, const os::PartWriter& write) {
+  Exported out;
+  Result<std::vector<std::int64_t>> done = runs.export_lines([&](std::string_view line) {
+    ++out.lines;
     return write(std::string(line) + '\n');
   });
   if (!done) return std::unexpected(done.error());
-  return lines;
+  out.damaged = *std::move(done);
+  return out;
+}
+
+/// An export over the history itself would destroy it.
+Result<> check_target(const std::string& file) {
+  const Result<std::string> folder = os::cache_dir();
+  if (!folder || file == "-") return {};
+  const std::string kept = fmt::format("{}/{}", *folder, history::kFileName);
+  const auto target = os::file_identity(file);
+  const auto own = os::file_identity(kept);
+  const bool same = target && own && target->inode == own->inode && target->device == own->device;
+  const std::string path = os::real_path(file).value_or(file);
+  if (!same && path != os::real_path(kept).value_or(kept) + "-journal") return {};
+  return with_hint(fail(ErrorKind::unsupported, "'{}' is the history itself", plain(file)),
+                   "export into another file: picchio history export runs.jsonl");
+}
+
+Result<std::optional<Exported>> export_history(const std::string& file) {
+  return with_history<std::optional<Exported>>(
+      std::nullopt, [&](History& runs) -> Result<std::optional<Exported>> {
+        Result<Exported> done = Exported{};
+        if (file == "-") {
+          done = export_to(runs, print_stdout);
+        } else {
+          const Result<> written =
+              os::write_file_in_parts(file, [&](const os::PartWriter& write) -> Result<> {
+                done = export_to(runs, write);
+                if (!done) return std::unexpected(done.error());
+                return {};
+              });
+          if (!written) return std::unexpected(written.error());
+        }
+        if (!done) return std::unexpected(done.error());
+        return std::optional(*std::move(done));
+      });
 }
 
 ExitCode export_runs(const Arguments& arguments) {
@@ -253,27 +293,26 @@ ExitCode export_runs(const Arguments& arguments) {
                        "picchio history export | ssh hub picchio history import -"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = no_rest(arguments); !ok) return fail_with(ok.error());
-  const Result<std::int64_t> lines =
-      with_history<std::int64_t>(0, [&](History& runs) -> Result<std::int64_t> {
-        if (file == "-") return export_to(runs, print_stdout);
-        std::int64_t count = 0;
-        const Result<> written =
-            os::write_file_in_parts(file, [&](const os::PartWriter& write) -> Result<> {
-              const Result<std::int64_t> done = export_to(runs, write);
-              if (!done) return std::unexpected(done.error());
-              count = *done;
-              return {};
-            });
-        if (!written) return std::unexpected(written.error());
-        return count;
-      });
-  if (!lines) {
+  if (const Result<> ok = check_target(file); !ok) return fail_with(ok.error());
+  const Result<std::optional<Exported>> read = export_history(file);
+  if (!read) {
     // Whoever reads with head has seen enough.
-    if (file == "-" && lines.error().kind == ErrorKind::interrupted) return ExitCode::could_not_run;
-    return fail_with(lines.error());
+    if (file == "-" && read.error().kind == ErrorKind::interrupted) return ExitCode::could_not_run;
+    return fail_with(read.error());
   }
-  say(fmt::format("{} run{} exported", *lines, *lines == 1 ? "" : "s"));
-  return ExitCode::ok;
+  const std::optional<Exported>& done = *read;
+  if (!done) {
+    return fail_with({ErrorKind::not_found, "there is no run here to export",
+                      file == "-" ? "" : fmt::format("'{}' is left as it was", plain(file))});
+  }
+  say(fmt::format("{} run{} exported", done->lines, done->lines == 1 ? "" : "s"));
+  if (done->damaged.empty()) return ExitCode::ok;
+  constexpr std::size_t kShown = 10;
+  const std::span<const std::int64_t> all(done->damaged);
+  say(fmt::format("left out, for their records are damaged: @{}{}",
+                  fmt::join(all.first(std::min(kShown, all.size())), ", @"),
+                  all.size() > kShown ? fmt::format(" and {} more", all.size() - kShown) : ""));
+  return ExitCode::could_not_run;
 }
 
 ExitCode import_runs(const Arguments& arguments) {

@@ -9,7 +9,7 @@
 #include "commands/output.h"
 #include "commands/terminal.h"
 #include "os/file.h"
-#include "results/compare.h"
+#include "results/model_names.h"
 
 #include <fmt/format.h>
 

@@ -114,6 +114,7 @@ struct BuildFigures {
   std::optional<std::int64_t> ubatch;
   std::string driver;
   std::optional<double> bits_per_weight;
+  std::optional<std::int64_t> prompt_tokens;  // of llama-bench's test; a protocol fixes its own
   bool operator==(const BuildFigures&) const = default;
 };
 

@@ -136,6 +136,7 @@ void describe(A& archive, kept::Ref<A, BuildFigures> value) {
   archive("n_ubatch", value.ubatch);
   archive("driver", value.driver);
   archive("bits_per_weight", value.bits_per_weight);
+  archive("prompt_tokens", value.prompt_tokens);
 }
 
 template <class A>

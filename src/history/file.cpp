@@ -129,6 +129,7 @@ Result<> set_aside(const std::string& cache_folder, const Error& broken, std::st
     return fail(ErrorKind::failed, "{}, and it cannot be moved aside: {}", broken.message,
                 error.message());
   }
+  (void)os::make_private_file(aside);  // what others might have read before, they do no more
   if (note != nullptr) *note = fmt::format("{}; moved to '{}'", broken.message, aside);
   return {};
 }

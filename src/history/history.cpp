@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <utility>
@@ -39,7 +40,10 @@ Result<std::vector<ImportedRecord>> read_all_lines(const LineSource& next) {
   std::size_t bytes = 0;
   for (std::int64_t number = 1;; ++number) {
     const Result<std::optional<std::string_view>> read = next();
-    if (!read) return fail(read.error().kind, "line {}: {}", number, read.error().message);
+    if (!read && read.error().kind == ErrorKind::malformed) {
+      return fail(ErrorKind::malformed, "line {}: {}", number, read.error().message);
+    }
+    if (!read) return std::unexpected(read.error());
     const std::optional<std::string_view>& line = *read;
     if (!line) return out;
     if (trim(*line).empty()) continue;
@@ -108,7 +112,10 @@ Result<std::optional<History>> History::open_existing(const std::string& cache_f
   // its tables be made for somebody who only looks.
   const Result<os::FileIdentity> there = os::file_identity(path);
   if (!there && there.error().kind == ErrorKind::not_found) return std::optional<History>();
-  if (there && there->size == 0) return std::optional<History>();
+  std::error_code ignored;
+  if (there && there->size == 0 && std::filesystem::is_regular_file(path, ignored)) {
+    return std::optional<History>();
+  }
   Result<History> opened = open_file(path);
   if (!opened) {
     if (const Result<> moved = set_aside(cache_folder, opened.error(), note); !moved) {
@@ -277,12 +284,14 @@ Result<std::int64_t> History::drop_before(Moment at) {
   return drop("WHERE at < ?1", std::int64_t{at.time_since_epoch().count()});
 }
 
-Result<> History::export_lines(const std::function<Result<>(std::string_view line)>& take) {
+Result<std::vector<std::int64_t>> History::export_lines(
+    const std::function<Result<>(std::string_view line)>& take) {
   constexpr std::int64_t kAtOnce = 256;  // about 1 MiB
   Result<Statement> statement =
       database_.prepare("SELECT id, content, record FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2");
   if (!statement) return std::unexpected(statement.error());
   statement->bind(1, std::int64_t{0}).bind(2, kAtOnce);
+  std::vector<std::int64_t> damaged;
   for (;;) {
     std::vector<std::string> lines;
     std::int64_t last = 0;
@@ -291,11 +300,15 @@ Result<> History::export_lines(const std::function<Result<>(std::string_view lin
       if (!more) return std::unexpected(more.error());
       if (!*more) break;
       last = statement->whole(0);
-      lines.push_back(export_line(statement->text(1), statement->text(2)));
+      if (record_from_json(statement->text(2))) {
+        lines.push_back(export_line(statement->text(1), statement->text(2)));
+      } else {
+        damaged.push_back(last);
+      }
     }
-    if (lines.empty()) return {};
+    if (last == 0) return damaged;
     for (const std::string& line : lines) {
-      if (Result<> taken = take(line); !taken) return taken;
+      if (const Result<> taken = take(line); !taken) return std::unexpected(taken.error());
     }
     statement->bind(1, last);
   }

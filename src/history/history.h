@@ -79,8 +79,11 @@ class History {
   [[nodiscard]] Result<std::int64_t> drop_before(Moment at);
 
   /// Hands over the lines of an export without their ends, oldest id first. No lock is held while
-  /// `take` works: who reads an export in a pager stops nobody's run.
-  [[nodiscard]] Result<> export_lines(const std::function<Result<>(std::string_view line)>& take);
+  /// `take` works: who reads an export in a pager stops nobody's run. Returns the ids of records
+  /// that are damaged and were left out: one of them would keep the whole export from being
+  /// imported.
+  [[nodiscard]] Result<std::vector<std::int64_t>> export_lines(
+      const std::function<Result<>(std::string_view line)>& take);
 
   /// All lines or none. An error names the line.
   [[nodiscard]] Result<Imported> import_lines(const LineSource& next);

@@ -65,7 +65,7 @@ class WriterProcess {
 /// The sentence of every run that is stored.
 std::multiset<std::string> stored_sentences(History& runs) {
   std::multiset<std::string> out;
-  const Result<> done = runs.export_lines([&](std::string_view line) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view line) -> Result<> {
     const Result<ImportedRecord> run = record_of_export_line(line);
     if (!run) return std::unexpected(run.error());
     out.insert(run->run.figures.sentence);

@@ -257,7 +257,7 @@ TEST(History, PruningGivesTheRoomBack) {
 
 std::vector<std::string> exported(History& runs) {
   std::vector<std::string> out;
-  const Result<> done = runs.export_lines([&](std::string_view line) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view line) -> Result<> {
     out.emplace_back(line);
     return {};
   });
@@ -346,7 +346,7 @@ TEST(History, AnExportHoldsNobodyUp) {
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(runs.add(record("m", 20, i)));
   History other = opened(folder);
   std::size_t seen = 0;
-  const Result<> done = runs.export_lines([&](std::string_view) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view) -> Result<> {
     // With a lock held by the export this would wait for it, and it for this.
     if (seen++ == 10 && !other.add(record("m", 20, 1000))) return fail(ErrorKind::failed, "held");
     return {};

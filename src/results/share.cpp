@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "evidence/card.h"
+#include "results/model_names.h"
 #include "results/share_parts.h"
 
 #include <fmt/format.h>
@@ -70,6 +71,12 @@ Result<> is_file_of(const SharedFile& file, const RunFigures& run) {
       !fits(*run.parameters, static_cast<double>(file.parameters), kParameters)) {
     return fail(ErrorKind::unsupported, "'{}' has {} M parameters, the model of the run {:.2f} M",
                 file.name, file.parameters / 1'000'000, *run.parameters / 1e6);
+  }
+  const bool size_told = run.weight_bytes || run.parameters;
+  if (!size_told && !names_are_related(run.model, file.name)) {
+    return fail(ErrorKind::unsupported,
+                "the run names '{}' and tells no size: nothing says that '{}' was its file",
+                run.model, file.name);
   }
   return {};
 }
@@ -181,10 +188,7 @@ std::string share_line(const SharedRun& run) {
   std::string out;
   for (const std::string& part : parts) {
     if (!out.empty()) out += " | ";
-    for (const char c : part) {
-      if (c == '|') out += '\\';
-      out += c;
-    }
+    out += plain_markdown(part);
   }
   return out + '\n';
 }

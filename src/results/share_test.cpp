@@ -183,7 +183,13 @@ TEST(Share, AFileThatCannotBeTheRunsIsRefused) {
     file.parameters = row.parameters;
     EXPECT_EQ(is_file_of(file, run).has_value(), row.fits) << row.what;
   }
-  EXPECT_TRUE(is_file_of(file_of_gpu_block(), RunFigures{}));
+  // A run that tells no size has its name only.
+  RunFigures named;
+  EXPECT_FALSE(is_file_of(file_of_gpu_block(), named));
+  named.model = file_of_gpu_block().name;
+  EXPECT_TRUE(is_file_of(file_of_gpu_block(), named));
+  named.model = "another-70b";
+  EXPECT_FALSE(is_file_of(file_of_gpu_block(), named));
 }
 
 TEST(Share, NamesWhatAFileWouldFillIn) {

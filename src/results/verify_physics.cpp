@@ -1,5 +1,5 @@
 #include "evidence/card.h"
-#include "results/compare.h"
+#include "results/model_names.h"
 #include "results/quantities.h"
 #include "results/verify_parts.h"
 #include "verdict/bandwidth.h"

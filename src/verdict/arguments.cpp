@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace picchio {
 namespace {
@@ -127,7 +129,54 @@ void apply_environment(PlacementSettings& out,
   }
 }
 
+struct Alias {
+  std::string_view flag;
+  std::string_view long_flag;
+};
+
+constexpr Alias kAliases[] = {
+    {"-ngl", "--n-gpu-layers"},   {"--gpu-layers", "--n-gpu-layers"},
+    {"-dev", "--device"},         {"-ncmoe", "--n-cpu-moe"},
+    {"-cmoe", "--cpu-moe"},       {"-sm", "--split-mode"},
+    {"-ts", "--tensor-split"},    {"-mg", "--main-gpu"},
+    {"-ot", "--override-tensor"}, {"-fa", "--flash-attn"},
+    {"-ctk", "--cache-type-k"},   {"-ctv", "--cache-type-v"},
+    {"-nkvo", "--no-kv-offload"}, {"-kvo", "--kv-offload"},
+    {"-c", "--ctx-size"},         {"-b", "--batch-size"},
+    {"-ub", "--ubatch-size"},     {"-t", "--threads"},
+    {"-tb", "--threads-batch"},   {"-np", "--parallel"},
+    {"-md", "--model-draft"},     {"--spec-draft-model", "--model-draft"},
+};
+
+std::string long_flag(std::string_view flag) {
+  for (const Alias& alias : kAliases) {
+    if (alias.flag == flag) return std::string(alias.long_flag);
+  }
+  return std::string(flag);
+}
+
 }  // namespace
+
+std::string settled_arguments(std::string_view shown) {
+  std::vector<std::pair<std::string, std::string>> flags;  // and the words behind
+  for (const std::string_view word : split_blanks(shown)) {
+    if (!looks_like_flag(word) && !flags.empty()) {
+      flags.back().second.append(" ").append(word);
+      continue;
+    }
+    const std::size_t equals = looks_like_flag(word) ? word.find('=') : std::string_view::npos;
+    std::string behind;
+    if (equals != std::string_view::npos) behind.append(" ").append(word.substr(equals + 1));
+    flags.emplace_back(long_flag(word.substr(0, equals)), std::move(behind));
+  }
+  std::ranges::stable_sort(flags, {}, &std::pair<std::string, std::string>::first);
+  std::string out;
+  for (const auto& [flag, behind] : flags) {
+    if (!out.empty()) out += ' ';
+    out.append(flag).append(behind);
+  }
+  return out;
+}
 
 PlacementSettings placement_settings(const std::vector<std::string>& arguments,
                                      const std::map<std::string, std::string>& environment) {
