@@ -133,6 +133,7 @@ TEST(HistoryFile, KillsLeaveEveryRunThatWasStored) {
     Result<History> runs = open_here(folder, &note);
     ASSERT_TRUE(runs) << round << ": " << runs.error().message;
     ASSERT_EQ(note, "") << round;
+    ASSERT_EQ(folder.names(), kOnlyTheFile) << round;
     ASSERT_TRUE(runs->find("last") || stored.empty()) << round;
     // Kept small, so that it is checked whole when it is opened.
     if (round % 50 == 49 || round + 1 == rounds) {
