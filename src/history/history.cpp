@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "history/file.h"
-#include "history/record_json.h"
 #include "history/schema.h"
 #include "os/digest.h"
 #include "os/file.h"
@@ -134,11 +133,23 @@ Result<std::int64_t> History::add(const RecordedRun& run) {
   }
   const Result<std::string> content = content_of(record);
   if (!content) return std::unexpected(content.error());
+  Result<std::int64_t> id = store(run, record, *content);
+  if (!id) return undone(id.error());
+  return id;
+}
+
+std::unexpected<Error> History::undone(Error error) const {
+  (void)open_file(path_);
+  return std::unexpected(std::move(error));
+}
+
+Result<std::int64_t> History::store(const RecordedRun& run, const std::string& record,
+                                    const std::string& content) {
   Result<Transaction> transaction = Transaction::begin(database_);
   if (!transaction) return std::unexpected(transaction.error());
   Result<Inserter> inserter = Inserter::prepare(database_);
   if (!inserter) return std::unexpected(inserter.error());
-  Result<std::int64_t> id = inserter->insert(*content, record, run);
+  Result<std::int64_t> id = inserter->insert(content, record, run);
   if (!id) return id;
   if (const Result<> done = transaction->commit(); !done) return std::unexpected(done.error());
   return id;
@@ -317,6 +328,12 @@ Result<std::vector<std::int64_t>> History::export_lines(
 Result<Imported> History::import_lines(const LineSource& next) {
   const Result<std::vector<ImportedRecord>> records = read_all_lines(next);
   if (!records) return std::unexpected(records.error());
+  Result<Imported> done = store_all(*records);
+  if (!done) return undone(done.error());
+  return done;
+}
+
+Result<Imported> History::store_all(const std::vector<ImportedRecord>& records) {
   Result<Transaction> transaction = Transaction::begin(database_);
   if (!transaction) return std::unexpected(transaction.error());
   Result<Inserter> inserter = Inserter::prepare(database_);
@@ -324,7 +341,7 @@ Result<Imported> History::import_lines(const LineSource& next) {
   Result<Statement> known = database_.prepare("SELECT 1 FROM runs WHERE content = ?1");
   if (!known) return std::unexpected(known.error());
   Imported out;
-  for (const ImportedRecord& record : *records) {
+  for (const ImportedRecord& record : records) {
     const Result<bool> found = known->bind(1, record.content).step();
     if (!found) return std::unexpected(found.error());
     known->reset();

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "evidence/stored_run.h"
 #include "history/database.h"
+#include "history/record_json.h"
 
 #include <cstdint>
 #include <functional>
@@ -94,6 +95,12 @@ class History {
   [[nodiscard]] static Result<History> open_file(const std::string& path);
   [[nodiscard]] Result<std::vector<StoredRow>> read_rows(Statement& statement);
   [[nodiscard]] Result<std::int64_t> drop(const char* condition, std::int64_t value);
+  [[nodiscard]] Result<Imported> store_all(const std::vector<ImportedRecord>& records);
+  [[nodiscard]] Result<std::int64_t> store(const RecordedRun& run, const std::string& record,
+                                           const std::string& content);
+  /// Hands `error` back. After a full disk SQLite leaves the undoing to whoever opens the file
+  /// next.
+  [[nodiscard]] std::unexpected<Error> undone(Error error) const;
 
   Database database_;
   std::string path_;
