@@ -70,9 +70,8 @@ Result<results::SharedFile> read_model_file(const std::string& what, os::Interru
   out.quant = label_of_file_type(card->claimed);
   if (out.quant.empty()) out.quant = label_in_name(out.name);
   // Of shards each has its own, and none is the model's.
-  if (card->files.size() == 1 && card->files.front().digest) {
-    out.sha256 = card->files.front().digest->hex;
-  }
+  const auto& digest = card->files.front().digest;
+  if (card->files.size() == 1 && digest) out.sha256 = digest->hex;
   out.tensor_bytes = card->tensor_bytes;
   for (const CardFile& file : card->files) out.file_bytes += file.bytes.value_or(0);
   out.parameters = card->elements + card->unpriced_elements;
