@@ -43,9 +43,12 @@ std::string without_foreign(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const bool plain = static_cast<unsigned char>(text[i]) < 0x80 && text[i] != '&';
-    if (plain) {
-      out += text[i++];
+    const bool entity =
+        text[i] == '&' && i + 1 < text.size() && (is_letter(text[i + 1]) || text[i + 1] == '#');
+    if (static_cast<unsigned char>(text[i]) < 0x80 && !entity) {
+      // What begins no entity need not be looked up as one.
+      out += text[i] == '&' ? ' ' : text[i];
+      ++i;
       continue;
     }
     const std::string_view rest = text.substr(i);

@@ -62,6 +62,11 @@ void state(Vetting& out, Condition condition, std::string words, std::size_t lin
   if (!slot) slot = Statement{std::move(words), line};
 }
 
+void add_figure(Vetting& out, std::string words, std::size_t line) {
+  ++out.figure_count;
+  if (out.figures.size() < kMostFigures) out.figures.push_back({std::move(words), line});
+}
+
 /// A table of patterns, compiled.
 struct PatternTable {
   std::vector<CompiledPattern> rows;
@@ -138,8 +143,7 @@ void read_block(const PastedBlock& block, Vetting& out) {
     const LaneFigures& figures = run.lane(each);
     const Rate& rate = figures.warm.value ? figures.warm : figures.cold;
     if (!rate.value) continue;
-    out.figures.push_back(
-        {fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line});
+    add_figure(out, fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line);
   }
   const std::string label = run.quant.empty() ? label_in_name(run.model) : run.quant;
   const std::optional<int> with_threads =
@@ -202,7 +206,9 @@ Result<Vetting> vet(std::string_view text) {
   Vetting out;
   std::vector<std::string> lines = post_lines(text);
   std::vector<bool> skip(lines.size(), false);
-  for (const PastedBlock& block : find_blocks(text)) {
+  // Each block has a line that begins so, and most posts have none.
+  const bool may_hold_block = text.contains("model");
+  for (const PastedBlock& block : may_hold_block ? find_blocks(text) : std::vector<PastedBlock>()) {
     ++out.blocks;
     read_block(block, out);
     for (std::size_t i = 0; i < block.lines.size(); ++i) {
@@ -213,8 +219,8 @@ Result<Vetting> vet(std::string_view text) {
   spell_out_tables(lines);
   Post post = read_post(std::move(lines), skip);
   for (const FigureWords& figure : mark_figures(post)) {
-    out.figures.push_back({post.quote(figure.begin, figure.end), post.words[figure.begin].line});
-    if (figure.is_range) {
+    add_figure(out, post.quote(figure.begin, figure.end), post.words[figure.begin].line);
+    if (figure.is_range && !out.of(spread)) {
       state(out, spread, post.quote(figure.begin, figure.end), post.words[figure.begin].line);
     }
   }
@@ -233,16 +239,16 @@ Result<Vetting> vet(std::string_view text) {
 
 std::string vetting_text(const Vetting& vetting) {
   const std::size_t count = vetting.stated_count();
-  std::string out = fmt::format("picchio vet: {} tok/s figure{}, {} of {} conditions stated\n",
-                                vetting.figures.size(), vetting.figures.size() == 1 ? "" : "s",
-                                count, kConditions);
+  std::string out =
+      fmt::format("picchio vet: {} tok/s figure{}, {} of {} conditions stated\n",
+                  vetting.figure_count, vetting.figure_count == 1 ? "" : "s", count, kConditions);
   constexpr std::size_t kShown = 6;
   for (std::size_t i = 0; i < std::min(kShown, vetting.figures.size()); ++i) {
     out += fmt::format("  figure     {} (line {})\n", vetting.figures[i].words,
                        vetting.figures[i].line);
   }
-  if (vetting.figures.size() > kShown) {
-    out += fmt::format("  figure     and {} more\n", vetting.figures.size() - kShown);
+  if (vetting.figure_count > kShown) {
+    out += fmt::format("  figure     and {} more\n", vetting.figure_count - kShown);
   }
   for (const bool wanted : {true, false}) {
     for (const auto& [text, stated] : all_of(vetting)) {
@@ -266,6 +272,7 @@ std::string vetting_json(const Vetting& vetting) {
   for (const Statement& figure : vetting.figures) {
     out["figures"].push_back({{"words", figure.words}, {"line", figure.line}});
   }
+  out["figure_count"] = vetting.figure_count;
   out["blocks"] = vetting.blocks;
   out["stated"] = vetting.stated_count();
   out["conditions"] = Json::array();

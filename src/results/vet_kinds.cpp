@@ -43,12 +43,10 @@ bool is_family(const PostWord& word) {
       "hermes",   "dolphin", "codellama", "yi",       "stablelm",  "internlm",  "jamba",
       "rwkv",     "lfm",     "bitnet",    "aya",      "medgemma",  "codestral"};
   static const WordSet names(kFamilies.begin(), kFamilies.end());
-  if (names.contains(word.text)) return true;
-  if (!has_digit(word.text)) return false;
-  return std::ranges::any_of(kFamilies, [&](std::string_view family) {
-    std::string_view rest = word.text;
-    return take_prefix(rest, family) && (rest.empty() || is_number_text(rest));
-  });
+  const std::string_view text = word.text;
+  const std::size_t digit = std::min(text.find_first_of(kDigits), text.size());
+  const std::string_view behind = text.substr(digit);
+  return names.contains(text.substr(0, digit)) && (behind.empty() || is_number_text(behind));
 }
 
 /// "8b", "0.6b", "270m", "8x7b".
@@ -199,54 +197,71 @@ bool is_at_most(const PostWord& word, double most) {
   return is_plain_number(word) && word.number.value_or(most) <= most && !word.text.ends_with('k');
 }
 
+// Of which words a kind can be: most texts are long for one of them.
+constexpr unsigned kOfNumbers = 1;
+constexpr unsigned kOfLetters = 2;  // words without a digit
+constexpr unsigned kOfBoth = 4;     // "q8", "qwen3", "4090ti"
+constexpr unsigned kOfFigures = 8;
+
 struct Kind {
   std::string_view name;
+  unsigned of;
   bool (*is)(const PostWord& word);
 };
 
 constexpr std::array kKinds = std::to_array<Kind>({
-    {"<n>", is_plain_number},
-    {"<large>",
+    {"<n>", kOfNumbers, is_plain_number},
+    {"<large>", kOfNumbers,
      [](const PostWord& word) { return is_plain_number(word) && word.number.value_or(0) >= 100; }},
-    {"<small>", [](const PostWord& word) { return is_at_most(word, 512) && *word.number >= 1; }},
-    {"<temp>", [](const PostWord& word) { return is_at_most(word, 2); }},
-    {"<bits>", [](const PostWord& word) { return is_at_most(word, 16) && *word.number > 1; }},
-    {"<ctx>", is_context},
-    {"<figure>", [](const PostWord& word) { return word.figure; }},
-    {"<gguf>", [](const PostWord& word) { return word.text.ends_with(".gguf"); }},
-    {"<family>", is_family},
-    {"<modelword>", is_model_word},
-    {"<version>",
+    {"<small>", kOfNumbers,
+     [](const PostWord& word) { return is_at_most(word, 512) && *word.number >= 1; }},
+    {"<temp>", kOfNumbers, [](const PostWord& word) { return is_at_most(word, 2); }},
+    {"<bits>", kOfNumbers,
+     [](const PostWord& word) { return is_at_most(word, 16) && *word.number > 1; }},
+    {"<ctx>", kOfNumbers, is_context},
+    {"<figure>", kOfFigures, [](const PostWord& word) { return word.figure; }},
+    {"<gguf>", kOfLetters | kOfBoth,
+     [](const PostWord& word) { return word.text.ends_with(".gguf"); }},
+    {"<family>", kOfLetters | kOfBoth, is_family},
+    {"<modelword>", kOfNumbers | kOfLetters | kOfBoth, is_model_word},
+    {"<version>", kOfNumbers | kOfBoth,
      [](const PostWord& word) {
        return is_number_text(word.text) && word.text.contains('.') && !word.figure;
      }},
-    {"<size>", is_size},
-    {"<quant>", is_quant},
-    {"<kvtype>", is_kv_type},
-    {"<engine>", is_engine},
-    {"<build>", is_build},
-    {"<hash>", is_hash},
-    {"<dotted>", is_dotted},
-    {"<gpu>", is_gpu},
-    {"<gpuname>", [](const PostWord& word) { return is_gpu(word) || is_gpu_number(word); }},
-    {"<gpunumber>", is_gpu_number},
-    {"<card>", is_card},
-    {"<chip>", is_chip},
-    {"<cpumodel>", is_cpu_model},
-    {"<pp>", [](const PostWord& word) { return is_test(word, "pp"); }},
-    {"<tg>", [](const PostWord& word) { return is_test(word, "tg"); }},
-    {"<depth>", [](const PostWord& word) { return is_test(word, "d") && word.text.size() >= 4; }},
-    {"<osversion>", [](const PostWord& word) { return is_in("7|8|8.1|10|11|server", word.text); }},
-    {"<winword>", is_windows},
-    {"<driverword>", is_driver},
+    {"<size>", kOfBoth, is_size},
+    {"<quant>", kOfBoth, is_quant},
+    {"<kvtype>", kOfBoth, is_kv_type},
+    {"<engine>", kOfLetters | kOfBoth, is_engine},
+    {"<build>", kOfBoth, is_build},
+    {"<hash>", kOfNumbers | kOfBoth, is_hash},
+    {"<dotted>", kOfNumbers | kOfBoth, is_dotted},
+    {"<gpu>", kOfLetters | kOfBoth, is_gpu},
+    {"<gpuname>", kOfNumbers | kOfLetters | kOfBoth,
+     [](const PostWord& word) { return is_gpu(word) || is_gpu_number(word); }},
+    {"<gpunumber>", kOfNumbers | kOfBoth, is_gpu_number},
+    {"<card>", kOfNumbers | kOfBoth, is_card},
+    {"<chip>", kOfBoth, is_chip},
+    {"<cpumodel>", kOfNumbers | kOfBoth, is_cpu_model},
+    {"<pp>", kOfBoth, [](const PostWord& word) { return is_test(word, "pp"); }},
+    {"<tg>", kOfBoth, [](const PostWord& word) { return is_test(word, "tg"); }},
+    {"<depth>", kOfBoth,
+     [](const PostWord& word) { return is_test(word, "d") && word.text.size() >= 4; }},
+    {"<osversion>", kOfNumbers | kOfLetters | kOfBoth,
+     [](const PostWord& word) { return is_in("7|8|8.1|10|11|server", word.text); }},
+    {"<winword>", kOfBoth, is_windows},
+    {"<driverword>", kOfBoth, is_driver},
 });
 
 }  // namespace
 
 std::uint64_t kinds_of(const PostWord& word) {
   std::uint64_t out = 0;
+  const unsigned of = word.figure            ? kOfFigures
+                      : word.number          ? kOfNumbers
+                      : has_digit(word.text) ? kOfBoth
+                                             : kOfLetters;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (kKinds[i].is(word)) out |= std::uint64_t{1} << i;
+    if ((kKinds[i].of & of) != 0 && kKinds[i].is(word)) out |= std::uint64_t{1} << i;
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -494,6 +495,32 @@ TEST(Vet, AShareLineStatesWhatItHas) {
                          "| KV f16/f16 | temp 0.8, top-k 40, top-p 0.95, min-p 0.05, seed 7 "
                          "| pp 4900.0 | tg 132.1 tok/s | HEALTHY | picchio mp1")),
       names_of({model, quant, engine, build, hardware, context, prompt, kv_type, lane, sampling}));
+}
+
+TEST(Vet, ALogOfFiguresIsCounted) {
+  std::string text;
+  for (std::size_t i = 0; i < kMostFigures + 5; ++i) text += "45 tok/s ";
+  const auto vetting = vet(text);
+  ASSERT_TRUE(vetting);
+  EXPECT_EQ(vetting->figures.size(), kMostFigures);
+  EXPECT_EQ(vetting->figure_count, kMostFigures + 5);
+}
+
+// Each was quadratic, or read again for every pattern; now far from the limit, which is wide since
+// this runs in slow builds on busy machines.
+TEST(Vet, AMebibyteOfAnythingIsReadInLinearTime) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
+  const std::string long_cell(2000, 'h');
+  for (const std::string& piece :
+       {std::string("45 tok/s "), std::string("&amp;"), std::string("--|--\n"), std::string("1x1"),
+        std::string("draft tokens "), std::string("45:tps:"), long_cell + "|b\n--|--\nc|d\n"}) {
+    std::string text = "45 tok/s\n";
+    while (text.size() < kMebibyte) text += piece;
+    const std::clock_t begin = std::clock();
+    EXPECT_TRUE(vet(text));
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 30) << piece.substr(0, 20);
+  }
 }
 
 TEST(Vet, TextAndJsonTellBoth) {
