@@ -24,7 +24,7 @@ void expect_printable(std::string_view text) {
 
 void read_text(std::string_view text) {
   if (const auto vetting = results::vet(text)) {
-    if (vetting->figures.empty()) std::abort();
+    if (vetting->figures.empty() || vetting->figures.size() > vetting->figure_count) std::abort();
     expect_printable(results::vetting_text(*vetting));
     expect_printable(results::vetting_json(*vetting));
   }
