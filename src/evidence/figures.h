@@ -36,7 +36,8 @@ inline constexpr std::array kLanes = {Lane::prefill, Lane::decode, Lane::wallclo
 /// One bar of "where the cold pass went".
 struct PhaseFigures {
   std::optional<double> seconds;
-  std::optional<double> percent;  // of the pass, 0 to 100
+  std::optional<double> percent;            // of the pass, 0 to 100
+  std::optional<int> marks = std::nullopt;  // of its bar, 28 wide; only of a pasted block
   bool operator==(const PhaseFigures&) const = default;
 };
 

@@ -102,6 +102,34 @@ TEST(BlockReader, AsWritten) {
   EXPECT_EQ(blocks[0].first_line, 1U);
 }
 
+/// Lines broken at `width`, as a mail program does.
+std::string wrapped(const std::string& text, std::size_t width) {
+  return each_line(text, [&](std::string line) {
+    std::string out;
+    for (std::size_t blank = 0; line.size() > width;) {
+      blank = line.rfind(' ', width);
+      if (blank == std::string::npos || line.find_first_not_of(' ') > blank) break;
+      out += line.substr(0, blank) + "\n";
+      line = line.substr(blank + 1);
+    }
+    return out + line + "\n";
+  });
+}
+
+/// Cells where runs of blanks are, as a table of Markdown.
+std::string as_cells(const std::string& text) {
+  const std::string out = each_line(text, [first = true](std::string line) mutable {
+    if (line.starts_with("  ")) line.erase(0, 2);
+    for (std::size_t at = line.find("  "); at != std::string::npos; at = line.find("  ", at)) {
+      line.replace(at, line.find_first_not_of(' ', at) - at, " | ");
+    }
+    const std::string rule = first ? "| --- | --- |\n" : "";
+    first = false;
+    return "| " + line + " |\n" + rule;
+  });
+  return replaced(replaced(out, "settings temp", "settings | temp"), "VERDICT: ", "VERDICT: | ");
+}
+
 TEST(BlockReader, WhateverAForumMakesOfIt) {
   const std::string plain = kHealthy;
   const auto prefixed = [&](const std::string& prefix, const std::string& suffix) {
@@ -143,6 +171,66 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
       {"other text around",
        "Look, model of the year:\n\n```\n" + plain + "```\nmodel A, B\nThanks!"},
       {"a command before", "$ picchio model.gguf --passes 3\n" + plain},
+      {"a shorter dash", replaced(plain, "--", "\xE2\x80\x93")},
+      {"a slash of fractions", replaced(plain, "33/33",
+                                        "33\xE2\x81\x84"
+                                        "33")},
+      {"a span with a dash", replaced(plain, "585~591", "585-591")},
+      {"a span with a long dash", replaced(plain, "~", "\xE2\x80\x93")},
+      {"a diff", prefixed("+", "\n")},
+      {"a diff, with blanks", prefixed("+ ", "\n")},
+      {"taken out by a diff", prefixed("-", "\n")},
+      {"a list", prefixed("- ", "\n")},
+      {"a list of asterisks", prefixed("* ", "\n")},
+      {"a list of bullets", prefixed("\xE2\x80\xA2 ", "\n")},
+      {"drawn quote marks", prefixed("\xE2\x94\x82 ", "\n")},
+      {"spoilers", prefixed(">!", "!<\n")},
+      {"spoilers, with blanks", prefixed(">! ", " !<\n")},
+      {"comments", prefixed("# ", "\n")},
+      {"comments of C", prefixed("// ", "\n")},
+      {"times", prefixed("[10:22:13] ", "\n")},
+      {"dates", prefixed("2026-05-04T10:22:13.5Z ", "\n")},
+      {"a chat", prefixed("<bob> ", "\n")},
+      {"a chat with times", prefixed("[10:22] <bob> ", "\n")},
+      {"a chat in HTML", prefixed("[10:22] &lt;bob&gt; ", "<br>")},
+      {"line numbers",
+       [&, n = 9]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return std::to_string(n++) + ": " + line + "\n";
+         });
+       }()},
+      {"numbers as grep has them",
+       [&, n = 97]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return std::to_string(n++) + ":" + line + "\n";
+         });
+       }()},
+      {"numbers as cat has them",
+       [&, n = 1]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return "     " + std::to_string(n++) + "\t" + line + "\n";
+         });
+       }()},
+      {"Markdown's escapes",
+       replaced(replaced(replaced(plain, "~", "\\~"), "_", "\\_"), "--", "\\--")},
+      {"line ends of Markdown", prefixed("", "\\\n")},
+      {"a table of Markdown", as_cells(plain)},
+      {"a table of HTML", replaced(as_cells(plain), " | ", "</td><td>")},
+      {"each line bold", prefixed("**", "**\n")},
+      {"bold labels",
+       replaced(replaced(replaced(plain, "VERDICT:", "**VERDICT:**"), "gpu   ", "**gpu**   "),
+                "model   ", "**model**   ")},
+      {"a bold verdict", replaced(replaced(plain, "VERDICT: HEALTHY.", "**VERDICT: HEALTHY.**"),
+                                  "os   ", "__os__   ")},
+      {"a bold state", replaced(plain, "HEALTHY.", "**HEALTHY**.")},
+      {"an emoji", replaced(plain, "VERDICT", "\xE2\x9C\x85 VERDICT")},
+      {"an emoji by its name", replaced(plain, "VERDICT", ":white_check_mark: **VERDICT")},
+      {"a state in other letters", replaced(plain, "VERDICT: HEALTHY", "Verdict: Healthy")},
+      {"broken at 60 columns", wrapped(plain, 60)},
+      {"broken at 72 columns, quoted",
+       replaced(wrapped("> " + replaced(plain, "\n", "\n> "), 72), "\n> \n", "\n")},
+      {"broken at 40 columns", wrapped(plain, 40)},
+      {"no line end", plain.substr(0, plain.size() - 1)},
       {"broken by a mail program",
        replaced(replaced(plain, ", llama.cpp", ",\nllama.cpp"), ", 32 GB", ",\n32 GB")},
   };
@@ -268,6 +356,19 @@ TEST(BlockReader, LinesThatAreCutOrWrongAreTold) {
   ASSERT_EQ(blocks[0].unread.size(), 2U);
   EXPECT_EQ(blocks[0].unread[0], "gpu ENGAGED: many layers");
   EXPECT_FALSE(blocks[0].figures.lane(Lane::prefill).cold.value);
+}
+
+TEST(BlockReader, AHeadlineThatCannotBeReadIsTold) {
+  for (const char* headline :
+       {"VERDICT: GREAT. x", "**VERDICT: GREAT. x**", "__VERDICT__ GREAT", "my VERDICT: HEALTHY. x",
+        "> \xF0\x9F\x8E\x89 VERDICT - GREAT", "VERDICT: HEALTHY. The\nVERDICT: HEALTHY. x"}) {
+    const std::string text = replaced(
+        kHealthy, "VERDICT: HEALTHY. The GPU did the work. Quote the warm median", headline);
+    const auto blocks = find_blocks(text);
+    ASSERT_EQ(blocks.size(), 1U) << headline;
+    ASSERT_EQ(blocks[0].unread.size(), 1U) << headline;
+    EXPECT_TRUE(blocks[0].unread[0].contains("VERDICT")) << blocks[0].unread[0];
+  }
 }
 
 TEST(BlockReader, RecordedBlocksAreReadWhole) {

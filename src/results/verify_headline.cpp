@@ -3,17 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace picchio::results {
 namespace {
 
-/// The number right behind `before` in `text`.
-std::optional<double> number_after(std::string_view text, std::string_view before) {
+/// The number between `before` and `unit` in `text`: one without its unit may have been cut.
+std::optional<double> number_after(std::string_view text, std::string_view before,
+                                   std::string_view unit) {
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view rest = text.substr(at + before.size());
-  return take_double(rest);
+  const auto value = take_double(rest);
+  return rest.starts_with(unit) ? value : std::nullopt;
 }
 
 void check_state(const RunFigures& run, Findings& out) {
@@ -49,38 +56,100 @@ void check_sentence(const RunFigures& run, Findings& out) {
   const std::string& text = run.sentence;
   const LaneFigures& decode = run.lane(Lane::decode);
   const LaneFigures& prefill = run.lane(Lane::prefill);
-  if (const auto quoted = number_after(text, "warm median decode: "); quoted && decode.warm.value) {
+  if (const auto quoted = number_after(text, "warm median decode: ", " tok/s");
+      quoted && decode.warm.value) {
     out.judge("headline", std::abs(*quoted - *decode.warm.value) < 0.051,
               fmt::format("the verdict quotes {:.1f} tok/s, the table has {:.1f}", *quoted,
                           *decode.warm.value));
   }
   const auto rate = prefill.warm.value ? prefill.warm.value : prefill.cold.value;
-  const auto wait = number_after(text, "Prefill: ");
-  const auto tokens = number_after(text, " s per ");
+  const auto wait = number_after(text, "Prefill: ", " s per ");
+  const auto tokens = number_after(text, " s per ", " tokens");
   if (wait && tokens && rate && *rate > 0) {
     const double seconds = *tokens / *rate;
     out.judge("headline", std::abs(seconds - *wait) <= 1 + 0.03 * seconds,
               fmt::format("{:.0f} tokens at {:.1f} tok/s take {:.0f} s, not {:.0f}", *tokens, *rate,
                           seconds, *wait));
   }
-  const auto ratio = number_after(text, "prefill ran ");
+  const auto ratio = number_after(text, "prefill ran ", "x");
   const auto slow = decode.warm.value ? decode.warm.value : decode.cold.value;
   if (ratio && rate && slow && *slow > 0) {
     out.judge("headline", std::abs(*rate / *slow - *ratio) <= 0.6 + 0.05 * *ratio,
               fmt::format("prefill {:.1f} over decode {:.1f} is {:.0f}x, not {:.0f}x", *rate, *slow,
                           *rate / *slow, *ratio));
   }
-  const auto work = number_after(text, "gpu work at ");
+  const auto work = number_after(text, "gpu work at ", "%");
   if (work && run.meter.work_percent) {
     out.judge("headline", std::abs(*work - *run.meter.work_percent) <= 1,
               fmt::format("the verdict says {:.0f}% work, the os line {:.0f}%", *work,
                           *run.meter.work_percent));
   }
-  const auto share = number_after(text, "Ollama reports ");
+  const auto share = number_after(text, "Ollama reports ", "%");
   if (share && run.placement.claimed_share) {
     out.judge("headline", std::abs(*share - 100 * *run.placement.claimed_share) <= 1,
               fmt::format("the verdict says {:.0f}% in GPU memory, the gpu line {:.0f}%", *share,
                           100 * *run.placement.claimed_share));
+  }
+}
+
+/// Other spellings of one flag.
+std::string_view usual_flag(std::string_view flag) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOthers = {
+      {{"--n-gpu-layers", "-ngl"},
+       {"--gpu-layers", "-ngl"},
+       {"--device", "-dev"},
+       {"--override-tensor", "-ot"},
+       {"--no-kv-offload", "-nkvo"},
+       {"--cpu-moe", "-cmoe"},
+       {"--n-cpu-moe", "-ncmoe"}}};
+  const auto* const found =
+      std::ranges::find(kOthers, flag, &std::pair<std::string_view, std::string_view>::first);
+  return found == kOthers.end() ? flag : found->second;
+}
+
+bool is_flag(std::string_view word) {
+  const std::string_view name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
+  return word.starts_with('-') && !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+         name.front() != '.';
+}
+
+struct Flag {
+  std::string_view name;   // the usual one
+  std::string_view value;  // empty: none
+};
+
+std::vector<Flag> flags_in(std::string_view text) {
+  std::vector<Flag> out;
+  for (const std::string_view word : split_blanks(text)) {
+    if (is_flag(word)) {
+      const std::size_t equals = std::min(word.size(), word.find('='));
+      out.push_back(
+          {usual_flag(word.substr(0, equals)), word.substr(std::min(word.size(), equals + 1))});
+    } else if (!out.empty() && out.back().value.empty()) {
+      out.back().value = word;
+    }
+  }
+  return out;
+}
+
+/// A flag that forced the placement is among those that the gpu line shows.
+void check_reason(const RunFigures& run, Findings& out) {
+  const std::string& arguments = run.placement.arguments;
+  std::string_view reason = run.why;
+  const bool forced =
+      take_prefix(reason, "forced by flag: ") || take_prefix(reason, "forced by the flag ");
+  // Either may be cut, and what follows the flag is a sentence.
+  if (!forced || arguments.empty() || arguments.contains("..") || reason.contains("..")) return;
+  const std::vector<Flag> given = flags_in(arguments);
+  for (const Flag& flag : flags_in(reason)) {
+    // Other values are quoted in one place and not in the other.
+    const bool exact = parse_int(flag.value) || flag.value == "none";
+    const bool there = std::ranges::any_of(given, [&](const Flag& each) {
+      return each.name == flag.name && (!exact || each.value == flag.value);
+    });
+    out.judge("headline", there,
+              fmt::format("WHY blames {}{}{}, the arguments are {}", flag.name,
+                          flag.value.empty() ? "" : " ", flag.value, arguments));
   }
 }
 
@@ -89,6 +158,7 @@ void check_sentence(const RunFigures& run, Findings& out) {
 void check_headline(const RunFigures& run, Findings& out) {
   check_state(run, out);
   check_sentence(run, out);
+  check_reason(run, out);
 }
 
 }  // namespace picchio::results
