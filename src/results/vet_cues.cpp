@@ -28,8 +28,10 @@ enum CueKind : std::uint16_t {
   kSupport = 1U << 10U,  // right behind
   kSelf = 1U << 11U,     // the first person
   kTurn = 1U << 12U,     // what stands before it is over
+  kSoft = 1U << 13U,     // before, until a figure or the first person: "I'd say 45 tok/s"
 };
-constexpr std::uint16_t kBefore = kPlanned | kOthers | kCompared | kDenied | kLacked | kProperty;
+constexpr std::uint16_t kBefore =
+    kPlanned | kSoft | kOthers | kCompared | kDenied | kLacked | kProperty;
 
 struct Cue {
   std::uint16_t kind;
@@ -42,15 +44,17 @@ constexpr std::string_view kNot =
     "couldnt|won't|wont|wouldn't|wouldnt|never|not|isn't|isnt|wasn't|aren't|nor|neither";
 
 constexpr std::array kCues = std::to_array<Cue>({
+    {kSoft, "should|would|i'd|ought|might|maybe"},
+    {kSoft, "need|have|like|love to"},
     {kPlanned,
      "forgot|unsure|dunno|whether|will|i'll|we'll|gonna|want|wants|wanna|plan|planning|planned|"
-     "considering|wondering|might|maybe|suggest|suggests|suggested|recommend|recommends|"
-     "recommended|advise|advises|advised|advice|tomorrow|someday|eventually|soon|wish|wishing|hope|"
-     "hoping|hopefully|dream|dreaming|eyeing|should|would|i'd|ought|waiting|ordered|preordered|"
-     "afford|sold|returned|supposedly|tempted|tbd|todo"},
+     "considering|wondering|suggest|suggests|suggested|recommend|recommends|recommended|advise|"
+     "advises|advised|advice|tomorrow|someday|eventually|soon|wish|wishing|hope|hoping|hopefully|"
+     "dream|dreaming|eyeing|waiting|ordered|preordered|afford|sold|returned|supposedly|tempted|tbd|"
+     "todo"},
     {kPlanned, "next week|month|year|weekend|time|summer|gen|generation"},
     {kPlanned, "saving|saved|save up|for"},
-    {kPlanned, "going|about|need|have|like|love to"},
+    {kPlanned, "going|about to"},
     {kPlanned, "don't|dont|not|didn't know"},
     {kPlanned, "not|isn't|wasn't|never sure"},
     {kPlanned, "no|any idea|clue"},
@@ -200,6 +204,7 @@ bool unsaid_before(const Post& post, std::size_t begin, Condition condition) {
   const std::size_t first = post.sentences[post.words[begin].sentence].begin;
   const bool owned = is_owned(post, begin, first);
   bool self = has(post, begin, kSelf);
+  bool figure = false;
   bool comma = post.words[begin].clause != Clause::none;
   if (opens_clause(post.words[begin])) return false;
   for (std::size_t i = begin; i > first && begin - i < kReach;) {
@@ -207,6 +212,8 @@ bool unsaid_before(const Post& post, std::size_t begin, Condition condition) {
     const PostWord& word = post.words[i];
     const bool near = begin - i <= kNearReach;
     if (has(post, i, kPlanned)) return true;
+    figure = figure || word.figure;
+    if (has(post, i, kSoft) && !self && !figure) return true;
     if (has(post, i, kOthers) && !self) return true;
     if (has(post, i, kProperty) && near && !self) return true;
     if (has(post, i, kCompared) && begin - i < kNearReach && !comma) return true;

@@ -182,7 +182,13 @@ std::size_t match_length(const Post& post, std::size_t begin, const CompiledPatt
       !stands_in(post, pattern.near, end, end + kNear, begin)) {
     return 0;
   }
-  if (!row.not_next.empty() && stands_in(post, pattern.not_next, end, end + kNext, begin)) return 0;
+  // "a 4090, 32k context": what follows a comma is of another thing.
+  std::size_t next = end;
+  while (next < std::min(post.words.size(), end + kNext) &&
+         post.words[next].clause == Clause::none) {
+    ++next;
+  }
+  if (!row.not_next.empty() && stands_in(post, pattern.not_next, end, next, begin)) return 0;
   if (!row.not_before.empty() && stands_in(post, pattern.not_before, before, begin, begin)) {
     return 0;
   }

@@ -336,6 +336,24 @@ TEST(Vet, APropertyOfTheThingIsNotOfTheRun) {
   });
 }
 
+TEST(Vet, WhatIsTrueStaysStated) {
+  expect_claimed({
+      {"I'm getting 45 tok/s on my RTX 4090 with Q4_K_M, which is too slow.", {quant, hardware}},
+      {"My 4090 doesn't get hot, Q4_K_M at 45 tok/s.", {quant, hardware}},
+      {"Hope this helps someone: Q4_K_M, a 4090, 32k context, 45 tok/s",
+       {quant, hardware, context}},
+      {"I'd say 45 tok/s is fine for a 4090 with Q4_K_M.", {quant, hardware}},
+      {"I would like to report 45 tok/s on a 4090 with Q4_K_M.", {quant, hardware}},
+      {"I should mention that I use a 4090. 45 tok/s", {hardware}},
+      {"For those wondering, my 4090 runs Qwen3-8B at 45 tok/s", {model, hardware}},
+      {"Not everything fits so I put 20 layers on the GPU. 45 tok/s", {placement}},
+      {"I set context to 8192 because 16384 crashes. 45 tok/s", {context}},
+      {"I was waiting for months, but now I have a 5090: 45 tok/s", {hardware}},
+      {"With 8 threads I get 45 tok/s, more does not help.", {threads}},
+      {"Just bought a 5090 and got 45 tok/s!", {hardware}},
+  });
+}
+
 TEST(Vet, QuotesACardWhole) {
   const std::vector<std::pair<std::string, std::string>> table = {
       {"45 tok/s on an RTX 4070 Ti SUPER.", "RTX 4070 Ti SUPER"},
