@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -524,20 +523,18 @@ TEST(Vet, ALogOfFiguresIsCounted) {
   EXPECT_EQ(vetting->figure_count, kMostFigures + 5);
 }
 
-// Each was quadratic, or read again for every pattern; now far from the limit, which is wide since
-// this runs in slow builds on busy machines.
-TEST(Vet, AMebibyteOfAnythingIsReadInLinearTime) {
-  constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
+// bench/vet_bench measures them; a figure stays found in whatever stands around it.
+TEST(Vet, LongTextsOfOneKind) {
+  constexpr std::size_t kBytes = std::size_t{32} << 10U;
   const std::string long_cell(2000, 'h');
   for (const std::string& piece :
        {std::string("45 tok/s "), std::string("&amp;"), std::string("--|--\n"), std::string("1x1"),
         std::string("draft tokens "), std::string("45:tps:"), long_cell + "|b\n--|--\nc|d\n"}) {
     std::string text = "45 tok/s\n";
-    while (text.size() < kMebibyte) text += piece;
-    const std::clock_t begin = std::clock();
-    EXPECT_TRUE(vet(text));
-    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    EXPECT_LT(seconds, 30) << piece.substr(0, 20);
+    while (text.size() < kBytes) text += piece;
+    const auto vetting = vet(text);
+    ASSERT_TRUE(vetting) << piece.substr(0, 20);
+    EXPECT_GE(vetting->figure_count, 1U) << piece.substr(0, 20);
   }
 }
 
