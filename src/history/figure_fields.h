@@ -63,6 +63,7 @@ template <class A>
 void describe(A& archive, kept::Ref<A, PhaseFigures> value) {
   archive("seconds", value.seconds);
   archive("percent", value.percent);
+  archive("marks", value.marks);
 }
 
 template <class A>
