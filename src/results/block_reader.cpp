@@ -234,7 +234,8 @@ void distrust(Part& part, bool ended) {
       part.text += " -";
       return;
     case Line::verdict: {
-      // A state is told whole by the stop behind it.
+      // A state is told whole by the stop behind it, its figures by their units.
+      if (ended) return;
       const std::size_t stop = part.text.find('.');
       const bool in_last_word =
           stop != std::string::npos && part.text.find(' ', stop) == std::string::npos;

@@ -358,6 +358,31 @@ TEST(BlockReader, LinesThatAreCutOrWrongAreTold) {
   EXPECT_FALSE(blocks[0].figures.lane(Lane::prefill).cold.value);
 }
 
+TEST(BlockReader, NumbersBeforeLinesMayBeAnything) {
+  for (const char* number : {"9223372036854775807: ", "99999999999999999999: ", "0) ", "-1. "}) {
+    for (const PastedBlock& block : find_blocks(number + std::string(kHealthy))) {
+      expect_healthy(block);
+    }
+  }
+}
+
+TEST(BlockReader, WhatACutTextMayHaveCutIsNotTrusted) {
+  const std::string text = kHealthy;
+  const auto upto = [&](const std::string& last) { return text.substr(0, text.find(last)) + last; };
+  const auto figures = [](const std::string& cut) {
+    const auto blocks = find_blocks(cut);
+    return blocks.size() == 1 ? blocks[0].figures : RunFigures{};
+  };
+  EXPECT_EQ(figures(upto("13.1 tok/s\n")).lane(Lane::wallclock).cold.value, 13.1);
+  EXPECT_EQ(figures(upto("15.4~15.5")).lane(Lane::decode).high, 21.2);
+  EXPECT_FALSE(figures(upto("15.4~15")).lane(Lane::wallclock).high);
+  EXPECT_FALSE(figures(upto("21.0~2")).lane(Lane::decode).high);
+  EXPECT_EQ(figures(upto("VERDICT: HEALTHY.")).state, State::healthy);
+  EXPECT_EQ(figures(upto("VERDICT: HEALTHY") + "...").state, State::healthy);
+  EXPECT_FALSE(figures(upto("VERDICT: HEAL")).state);
+  EXPECT_EQ(figures(text.substr(0, text.size() - 1)).machine.os, "macOS 26.5.1");
+}
+
 TEST(BlockReader, AHeadlineThatCannotBeReadIsTold) {
   for (const char* headline :
        {"VERDICT: GREAT. x", "**VERDICT: GREAT. x**", "__VERDICT__ GREAT", "my VERDICT: HEALTHY. x",

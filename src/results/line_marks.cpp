@@ -49,8 +49,9 @@ std::size_t name_length(std::string_view line) {
 std::size_t number_length(std::string_view line, Mark& out) {
   std::string_view rest = line;
   if (rest.empty() || !is_digit(rest.front())) return 0;
+  constexpr std::int64_t kLargest = 1'000'000'000;
   const auto number = take_int(rest);
-  if (!number) return 0;
+  if (!number || *number > kLargest) return 0;
   constexpr std::string_view kBehind = ":.)|-";
   out.sign.clear();
   if (!rest.empty() && kBehind.contains(rest.front())) {
