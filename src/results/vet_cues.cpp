@@ -38,11 +38,6 @@ struct Cue {
   std::string_view elements;
 };
 
-// "don't" comes as "dont" too.
-constexpr std::string_view kNot =
-    "don't|dont|doesn't|doesnt|didn't|didnt|haven't|havent|hasn't|can't|cant|cannot|couldn't|"
-    "couldnt|won't|wont|wouldn't|wouldnt|never|not|isn't|isnt|wasn't|aren't|nor|neither";
-
 constexpr std::array kCues = std::to_array<Cue>({
     {kSoft, "should|would|i'd|ought|might|maybe"},
     {kSoft, "need|have|like|love to"},
