@@ -120,7 +120,11 @@ ExitCode share_command(const Arguments& arguments) {
   if (const Result<> ok = check(options, arguments); !ok) return fail_with(ok.error());
   Result<RunWithBlock> read = one_run_with_block_from(options.run);
   if (!read) return fail_with(read.error());
-  results::SharedRun run{std::move(read->figures), std::nullopt, std::move(read->block)};
+  results::SharedRun run{std::move(read->figures), std::nullopt, read->contradicted,
+                         std::move(read->block)};
+  if (run.contradicted) {
+    note("its figures cannot all be true of one run; 'picchio verify' says which");
+  }
   if (!options.model.empty()) {
     if (const Result<> ok = add_file(options.model, run); !ok) return fail_with(ok.error());
   } else if (const auto missing = results::missing_of_file(run); !missing.empty()) {

@@ -18,7 +18,7 @@ namespace picchio {
 namespace {
 
 VerifiedBlock verified(results::PastedBlock block) {
-  results::Verification found = results::verify(block.figures);
+  results::Verification found = results::verify(block);
   VerifiedBlock out;
   const std::string& model = block.figures.model;
   out.label = fmt::format("line {}: {}", block.first_line,

@@ -348,11 +348,26 @@ bool read_some_way(const Part& part, RunFigures& out) {
   return plain.text != part.text && read_part(plain, out);
 }
 
+/// The state of a line that says VERDICT somewhere.
+std::optional<State> state_in(std::string_view line) {
+  const std::string bare = without_emphasis(line.substr(line.find("VERDICT")));
+  const FoundLabel label = changed_label(bare);
+  RunFigures read;
+  if (label.label == nullptr || !read_verdict(std::string_view(bare).substr(label.size), read)) {
+    return std::nullopt;
+  }
+  return read.state;
+}
+
 PastedBlock block_of(const Parts& parts) {
   PastedBlock block;
   for (const Part& part : parts.all) {
     if (read_some_way(part, block.figures)) continue;
     block.unread.push_back(std::string(part.label) + ' ' + part.text);
+  }
+  for (const std::string& line : parts.stray) {
+    const std::optional<State> state = state_in(line);
+    if (state && block.figures.state && state != block.figures.state) block.other_state = state;
   }
   block.unread.insert(block.unread.end(), parts.stray.begin(), parts.stray.end());
   if (block.unread.size() > kMostUnread) block.unread.resize(kMostUnread);

@@ -1,6 +1,7 @@
 #include "results/block_reader.h"
 
 #include "results/pasted_text.h"
+#include "results/verify.h"
 
 #include <gtest/gtest.h>
 
@@ -266,6 +267,31 @@ TEST(BlockReader, BytesThatAreNoText) {
   EXPECT_TRUE(model.error().hint.contains("picchio id"));
   EXPECT_EQ(text_of("").value_or("x"), "");
   EXPECT_EQ(text_of("\xFF\xFE").value_or("x"), "");
+}
+
+TEST(BlockReader, ASecondVerdictIsTold) {
+  struct Row {
+    const char* line;
+    std::optional<State> other;
+  };
+  // Behind a VERDICT that says HEALTHY.
+  const std::vector<Row> table = {
+      {"VERDICT: SILENT CPU FALLBACK. The CPU did it.", State::silent_cpu_fallback},
+      {"**VERDICT: PARTIAL OFFLOAD.**", State::partial_offload},
+      {"edit: the VERDICT: CONFLICTING EVIDENCE. was before", State::conflicting_evidence},
+      {"VERDICT: HEALTHY. Twice.", std::nullopt},
+      {"what a VERDICT that is", std::nullopt},
+      {"nothing", std::nullopt},
+  };
+  for (const Row& row : table) {
+    std::string text(kHealthy);
+    text.insert(text.find("-- picchio"), std::string(row.line) + "\n");
+    const auto blocks = find_blocks(text);
+    ASSERT_EQ(blocks.size(), 1U) << row.line;
+    EXPECT_EQ(blocks[0].figures.state, State::healthy) << row.line;
+    EXPECT_EQ(blocks[0].other_state, row.other) << row.line;
+    EXPECT_EQ(verify(blocks[0]).contradictions.empty(), !row.other) << row.line;
+  }
 }
 
 TEST(BlockReader, SeveralAreKeptApart) {

@@ -51,7 +51,7 @@ std::vector<Cell> row_cells(const SharedRun& run) {
           {"KV", false, kv_text(figures)},
           {"pp tok/s", true, headline(figures, Lane::prefill)},
           {"tg tok/s", true, headline(figures, Lane::decode)},
-          {"picchio verdict", false, verdict_text(figures) + ", " + protocol_text(figures)}};
+          {"picchio verdict", false, verdict_text(run) + ", " + protocol_text(figures)}};
 }
 
 }  // namespace
@@ -158,8 +158,11 @@ std::string headline(const RunFigures& run, Lane lane) {
                      run.server_was_warm ? "(one pass)" : "(cold)");
 }
 
-std::string verdict_text(const RunFigures& run) {
-  return run.state ? std::string(name_of(*run.state)) : fmt::format("verdict {}", kNotKnown);
+std::string verdict_text(const SharedRun& run) {
+  const auto& state = run.figures.state;
+  if (!state) return fmt::format("verdict {}", kNotKnown);
+  return fmt::format("{}{}", name_of(*state),
+                     run.contradicted ? " (contradicted by its own figures)" : "");
 }
 
 std::string protocol_text(const RunFigures& run) {
@@ -183,7 +186,7 @@ std::string share_line(const SharedRun& run) {
       settings_text(figures),
       "pp " + pp,
       fmt::format("tg {} tok/s", tg),
-      verdict_text(figures),
+      verdict_text(run),
       "picchio " + protocol_text(figures)};
   std::string out;
   for (const std::string& part : parts) {

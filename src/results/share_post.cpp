@@ -132,7 +132,7 @@ std::vector<Condition> conditions(const SharedRun& run) {
       {"prefill (pp)", lane_text(figures, Lane::prefill)},
       {"decode (tg)", lane_text(figures, Lane::decode)},
       {"wall-clock", lane_text(figures, Lane::wallclock)},
-      {"verdict", fmt::format("{}{}{}", verdict_text(figures), figures.sentence.empty() ? "" : ". ",
+      {"verdict", fmt::format("{}{}{}", verdict_text(run), figures.sentence.empty() ? "" : ". ",
                               plain(figures.sentence))},
       {"why", or_not_known(plain(figures.why))},
   };
@@ -187,7 +187,7 @@ std::string share_post(const SharedRun& run) {
   std::string out = fmt::format(
       "**{}, {}, {}: decode {} tok/s, prefill {} tok/s ({})**\n\n", plain_markdown(model_text(run)),
       plain_markdown(quant_text(run)), plain_markdown(machine_text(figures)),
-      headline(figures, Lane::decode), headline(figures, Lane::prefill), verdict_text(figures));
+      headline(figures, Lane::decode), headline(figures, Lane::prefill), verdict_text(run));
   out += run.block.empty() ? fmt::format("Block: {}\n", kNotKnown) : block_text(run.block);
   out += "\nConditions (n/a: not measured):\n\n";
   for (const Condition& condition : conditions(run)) {

@@ -147,7 +147,7 @@ TEST(Share, TheBlockOfAPostReadsBack) {
     for (const PastedBlock& block : find_blocks(text)) {
       ++blocks;
       const std::vector<PastedBlock> again =
-          find_blocks(share_post({block.figures, {}, block.lines}));
+          find_blocks(share_post({block.figures, {}, false, block.lines}));
       ASSERT_EQ(again.size(), 1U) << entry.path();
       EXPECT_EQ(again.front().lines, block.lines) << entry.path();
       EXPECT_EQ(again.front().figures.lanes, block.figures.lanes) << entry.path();

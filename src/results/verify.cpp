@@ -264,4 +264,14 @@ Verification verify(const RunFigures& run) {
   return out.take();
 }
 
+Verification verify(const PastedBlock& block) {
+  Verification out = verify(block.figures);
+  if (block.other_state && block.figures.state) {
+    out.contradictions.push_back(
+        {"headline", fmt::format("two VERDICT lines: {}, and {}", name_of(*block.figures.state),
+                                 name_of(*block.other_state))});
+  }
+  return out;
+}
+
 }  // namespace picchio::results
