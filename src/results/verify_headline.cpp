@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "results/verify_parts.h"
+#include "verdict/arguments.h"
 
 #include <fmt/format.h>
 
@@ -92,44 +93,9 @@ void check_sentence(const RunFigures& run, Findings& out) {
   }
 }
 
-/// Other spellings of one flag.
-std::string_view usual_flag(std::string_view flag) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOthers = {
-      {{"--n-gpu-layers", "-ngl"},
-       {"--gpu-layers", "-ngl"},
-       {"--device", "-dev"},
-       {"--override-tensor", "-ot"},
-       {"--no-kv-offload", "-nkvo"},
-       {"--cpu-moe", "-cmoe"},
-       {"--n-cpu-moe", "-ncmoe"}}};
-  const auto* const found =
-      std::ranges::find(kOthers, flag, &std::pair<std::string_view, std::string_view>::first);
-  return found == kOthers.end() ? flag : found->second;
-}
-
-bool is_flag(std::string_view word) {
-  const std::string_view name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
-  return word.starts_with('-') && !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
-         name.front() != '.';
-}
-
-struct Flag {
-  std::string_view name;   // the usual one
-  std::string_view value;  // empty: none
-};
-
-std::vector<Flag> flags_in(std::string_view text) {
-  std::vector<Flag> out;
-  for (const std::string_view word : split_blanks(text)) {
-    if (is_flag(word)) {
-      const std::size_t equals = std::min(word.size(), word.find('='));
-      out.push_back(
-          {usual_flag(word.substr(0, equals)), word.substr(std::min(word.size(), equals + 1))});
-    } else if (!out.empty() && out.back().value.empty()) {
-      out.back().value = word;
-    }
-  }
-  return out;
+/// The first word behind a flag: what comes then may be the rest of a sentence.
+std::string_view value_of(const ShownArgument& argument) {
+  return std::string_view(argument.words).substr(0, argument.words.find(' '));
 }
 
 /// A flag that forced the placement is among those that the gpu line shows.
@@ -140,16 +106,18 @@ void check_reason(const RunFigures& run, Findings& out) {
       take_prefix(reason, "forced by flag: ") || take_prefix(reason, "forced by the flag ");
   // Either may be cut, and what follows the flag is a sentence.
   if (!forced || arguments.empty() || arguments.contains("..") || reason.contains("..")) return;
-  const std::vector<Flag> given = flags_in(arguments);
-  for (const Flag& flag : flags_in(reason)) {
+  const std::vector<ShownArgument> given = shown_arguments(arguments);
+  for (const ShownArgument& blamed : shown_arguments(reason)) {
+    if (blamed.flag.empty()) continue;
+    const std::string_view value = value_of(blamed);
     // Other values are quoted in one place and not in the other.
-    const bool exact = parse_int(flag.value) || flag.value == "none";
-    const bool there = std::ranges::any_of(given, [&](const Flag& each) {
-      return each.name == flag.name && (!exact || each.value == flag.value);
+    const bool exact = parse_int(value) || value == "none";
+    const bool there = std::ranges::any_of(given, [&](const ShownArgument& each) {
+      return each.flag == blamed.flag && (!exact || value_of(each) == value);
     });
     out.judge("headline", there,
-              fmt::format("WHY blames {}{}{}, the arguments are {}", flag.name,
-                          flag.value.empty() ? "" : " ", flag.value, arguments));
+              fmt::format("WHY blames {}{}{}, the arguments are {}", blamed.flag,
+                          value.empty() ? "" : " ", value, arguments));
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace picchio {
 namespace {
@@ -157,23 +156,33 @@ std::string long_flag(std::string_view flag) {
 
 }  // namespace
 
-std::string settled_arguments(std::string_view shown) {
-  std::vector<std::pair<std::string, std::string>> flags;  // and the words behind
+std::vector<ShownArgument> shown_arguments(std::string_view shown) {
+  std::vector<ShownArgument> out;
   for (const std::string_view word : split_blanks(shown)) {
-    if (!looks_like_flag(word) && !flags.empty()) {
-      flags.back().second.append(" ").append(word);
+    if (looks_like_flag(word)) {
+      const std::size_t equals = std::min(word.find('='), word.size());
+      out.push_back({long_flag(word.substr(0, equals)),
+                     std::string(word.substr(std::min(equals + 1, word.size())))});
       continue;
     }
-    const std::size_t equals = looks_like_flag(word) ? word.find('=') : std::string_view::npos;
-    std::string behind;
-    if (equals != std::string_view::npos) behind.append(" ").append(word.substr(equals + 1));
-    flags.emplace_back(long_flag(word.substr(0, equals)), std::move(behind));
+    if (out.empty()) out.emplace_back();
+    std::string& words = out.back().words;
+    if (!words.empty()) words += ' ';
+    words += word;
   }
-  std::ranges::stable_sort(flags, {}, &std::pair<std::string, std::string>::first);
+  return out;
+}
+
+std::string settled_arguments(std::string_view shown) {
+  std::vector<ShownArgument> all = shown_arguments(shown);
+  std::ranges::stable_sort(all, {}, &ShownArgument::flag);
   std::string out;
-  for (const auto& [flag, behind] : flags) {
-    if (!out.empty()) out += ' ';
-    out.append(flag).append(behind);
+  for (const ShownArgument& each : all) {
+    for (const std::string* part : {&each.flag, &each.words}) {
+      if (part->empty()) continue;
+      if (!out.empty()) out += ' ';
+      out += *part;
+    }
   }
   return out;
 }
