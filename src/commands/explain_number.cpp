@@ -20,11 +20,6 @@ using results::NumberedRun;
 // Of what is older nobody quotes a figure without saying so.
 constexpr std::int64_t kNewestRuns = 20;
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return ExitCode::could_not_run;
-}
-
 /// Whoever gives a log means the command beside this one.
 Error not_a_number(Error error, const std::string& text) {
   if (os::exists(text)) error.hint = fmt::format("picchio explain-log {} judges a log", text);

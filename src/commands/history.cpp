@@ -30,11 +30,6 @@ using history::History;
 constexpr std::int64_t kDefaultRows = 20;
 constexpr std::int64_t kMostRows = 10'000'000;
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 /// As the reader's clock shows it.
 std::string local_minute(Moment at) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
@@ -104,10 +99,7 @@ ExitCode print_formatted(const ListOptions& options, RowFormat format) {
     if (!done) return fail_with(done.error());
   }
   if (printed) printed = print_stdout(writer.end());
-  if (printed) return ExitCode::ok;
-  // Whoever reads with head has seen enough.
-  if (printed.error().kind != ErrorKind::interrupted) print_error(printed.error());
-  return ExitCode::could_not_run;
+  return after_printing(printed, ExitCode::ok);
 }
 
 std::string subcommand_table();

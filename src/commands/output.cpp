@@ -57,11 +57,19 @@ std::string row_of(const Judged& judged, const OutputOptions& options, RowFormat
 }  // namespace
 
 ExitCode print_product(std::string_view text, ExitCode code) {
-  const Result<> printed = print_stdout(text);
+  return after_printing(print_stdout(text), code);
+}
+
+ExitCode after_printing(const Result<>& printed, ExitCode code) {
   if (printed) return code;
   // Whoever reads with head or less has seen enough, and knows why the rest was not wanted.
   if (printed.error().kind != ErrorKind::interrupted) print_error(printed.error());
   return ExitCode::could_not_run;
+}
+
+ExitCode fail_with(const Error& error) {
+  print_error(error);
+  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
 }
 
 Result<> check_output(const OutputOptions& options) {

@@ -98,11 +98,6 @@ Result<> add_file(const std::string& what, results::SharedRun& run) {
   return {};
 }
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 }  // namespace
 
 ExitCode share_command(const Arguments& arguments) {
