@@ -147,6 +147,11 @@ struct RunFigures {
   [[nodiscard]] const LaneFigures& lane(Lane which) const {
     return lanes[static_cast<std::size_t>(which)];
   }
+  /// That computed: the cold pass's, else the cpu line's.
+  [[nodiscard]] std::optional<int> threads() const;
+  /// As told, else as the model's name says; empty: neither.
+  [[nodiscard]] std::string quant_label() const;
+
   [[nodiscard]] LaneFigures& lane(Lane which) { return lanes[static_cast<std::size_t>(which)]; }
 };
 

@@ -46,12 +46,15 @@ std::string lane_outcome(const ComparedLane& lane) {
 
 std::vector<std::string> not_judged(const Comparison& comparison) {
   std::vector<std::string> out;
-  for (const ComparedCondition& each : comparison.conditions) {
-    if (each.judged()) continue;
+  const auto add = [&](const ComparedCondition& each) {
+    if (each.judged()) return;
     const std::string who =
         each.a.empty() ? each.b.empty() ? "neither tells" : "A does not tell" : "B does not tell";
     out.push_back(fmt::format("{} ({})", each.name, who));
-  }
+  };
+  std::ranges::for_each(comparison.conditions, add);
+  // Where one had no evidence a gate must not look as if both were healthy.
+  add(comparison.verdicts);
   return out;
 }
 

@@ -110,7 +110,7 @@ FoundLabel label_of(std::string_view text, std::optional<Line> after) {
   const bool behind =
       after == Line::verdict || after == Line::why || after == Line::fix || after == Line::number;
   const auto in_turn = [&](Line line) {
-    return (!after || line > *after) && !(behind && line <= Line::misc);
+    return (!after || line > *after) && (!behind || line > Line::misc);
   };
   const auto* const found = std::ranges::find_if(kLabels, [&](const Label& label) {
     if (!in_turn(label.line) || !text.starts_with(label.text)) return false;

@@ -1,7 +1,6 @@
 #include "results/compare.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
 #include "results/model_names.h"
 #include "verdict/arguments.h"
 #include "verdict/bandwidth.h"
@@ -141,13 +140,9 @@ std::optional<double> bits_of(const RunFigures& run) {
   return kBitsPerByte * *run.weight_bytes / parameters;
 }
 
-std::string quant_of(const RunFigures& run) {
-  return run.quant.empty() ? label_in_name(run.model) : run.quant;
-}
-
 std::string quant_text(const RunFigures& run) {
   const auto bits = bits_of(run);
-  std::string out = quant_of(run);
+  std::string out = run.quant_label();
   if (bits) out += fmt::format("{}{:.2f} bits per weight", out.empty() ? "" : ", ", *bits);
   return out;
 }
@@ -156,8 +151,8 @@ bool quants_differ(const RunFigures& a, const RunFigures& b) {
   const auto x = bits_of(a);
   const auto y = bits_of(b);
   if (x && y) return std::abs(*x - *y) > kSameBits * std::max(*x, *y);
-  const std::string p = lower(quant_of(a));
-  const std::string q = lower(quant_of(b));
+  const std::string p = lower(a.quant_label());
+  const std::string q = lower(b.quant_label());
   return !p.empty() && !q.empty() && p != q;
 }
 
@@ -173,11 +168,6 @@ std::string batch_text(const RunFigures& run) {
     return value ? fmt::format("{}", *value) : std::string("?");
   };
   return text(run.more.batch) + "/" + text(run.more.ubatch);
-}
-
-std::optional<int> threads_of(const RunFigures& run) {
-  if (run.cold_pass && run.cold_pass->threads) return run.cold_pass->threads;
-  return run.cpu.threads;
 }
 
 std::string power_text(const RunFigures& run) {
@@ -236,7 +226,7 @@ std::vector<ComparedCondition> ladder(const RunFigures& a, const RunFigures& b) 
       plain_rung("context", number_text(a.context), number_text(b.context)),
       plain_rung("prompt", prompt_text(a), prompt_text(b)),
       plain_rung("batch/ubatch", batch_text(a), batch_text(b)),
-      plain_rung("threads", number_text(threads_of(a)), number_text(threads_of(b))),
+      plain_rung("threads", number_text(a.threads()), number_text(b.threads())),
       rung("arguments", arguments_text(a), arguments_text(b), arguments_differ(a, b)),
       plain_rung("engine", build(a), build(b)),
       plain_rung("driver", a.more.driver, b.more.driver),
@@ -305,18 +295,13 @@ std::string shown_name(const RunFigures& run) {
   return run.model.empty() ? std::string("a model without a name") : run.model;
 }
 
-std::string parameters_text(double parameters) {
-  return parameters >= 1e9 ? fmt::format("{:.2f} B", parameters / 1e9)
-                           : fmt::format("{:.2f} M", parameters / 1e6);
-}
-
 /// Why their rates say nothing of each other; empty: they may be compared.
 std::string not_one_model(const RunFigures& a, const RunFigures& b) {
   const bool same_size = alike(a.parameters, b.parameters);
   if (a.parameters && b.parameters && !same_size) {
     return fmt::format("{} has {} parameters, {} {}: different models", shown_name(a),
-                       parameters_text(*a.parameters), shown_name(b),
-                       parameters_text(*b.parameters));
+                       format_parameters(*a.parameters), shown_name(b),
+                       format_parameters(*b.parameters));
   }
   const std::string x = model_core(a.model);
   const std::string y = model_core(b.model);

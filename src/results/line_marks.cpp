@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kModel = "model";
 constexpr std::string_view kFooter = "-- picchio";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 enum class MarkKind { time, name, number, sign };

@@ -9,7 +9,6 @@
 namespace picchio::results {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 
 std::string_view base_name(std::string_view path) {

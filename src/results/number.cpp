@@ -67,8 +67,6 @@ std::optional<NumberUnit> unit_of(std::string_view text) {
   return found == kUnits.end() ? std::nullopt : std::optional(found->unit);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// The digits of `text` up to its unit, thousands' commas gone; how many stood behind the point.
 std::string take_figure(std::string_view& text, int& decimals) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789.,"), text.size());

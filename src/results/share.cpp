@@ -1,7 +1,6 @@
 #include "results/share.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
 #include "results/model_names.h"
 #include "results/share_parts.h"
 
@@ -69,8 +68,9 @@ Result<> is_file_of(const SharedFile& file, const RunFigures& run) {
   }
   if (run.parameters && file.parameters > 0 &&
       !fits(*run.parameters, static_cast<double>(file.parameters), kParameters)) {
-    return fail(ErrorKind::unsupported, "'{}' has {} M parameters, the model of the run {:.2f} M",
-                file.name, file.parameters / 1'000'000, *run.parameters / 1e6);
+    return fail(ErrorKind::unsupported, "'{}' has {} parameters, the model of the run {}",
+                file.name, format_parameters(static_cast<double>(file.parameters)),
+                format_parameters(*run.parameters));
   }
   const bool size_told = run.weight_bytes || run.parameters;
   if (!size_told && !names_are_related(run.model, file.name)) {
@@ -93,8 +93,7 @@ std::string model_text(const SharedRun& run) { return told(run.figures.model); }
 
 std::string quant_text(const SharedRun& run) {
   if (run.file && !run.file->quant.empty()) return told(run.file->quant);
-  if (!run.figures.quant.empty()) return told(run.figures.quant);
-  return told(label_in_name(run.figures.model));
+  return told(run.figures.quant_label());
 }
 
 std::string bits_text(const SharedRun& run) {

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "evidence/card.h"
 #include "results/model_names.h"
 #include "results/quantities.h"
 #include "results/verify_parts.h"
@@ -62,7 +61,7 @@ void check_size(const RunFigures& run, Findings& out) {
   constexpr double kFewestBits = 1.4;
   constexpr double kMostBits = 33;
   out.judge("size", bits >= kFewestBits && bits <= kMostBits, words);
-  std::string quant = run.quant.empty() ? label_in_name(run.model) : run.quant;
+  std::string quant = run.quant_label();
   const auto row = std::ranges::find_if(
       kBits, [&](const QuantBits& each) { return quant.starts_with(each.prefix); });
   // Embeddings are kept finer, and are much of a small model.
@@ -72,7 +71,6 @@ void check_size(const RunFigures& run, Findings& out) {
             fmt::format("{}, of a {}", words, quant));
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 
 struct NamedSize {

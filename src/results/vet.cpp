@@ -1,7 +1,6 @@
 #include "results/vet.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
 #include "results/block_reader.h"
 #include "results/post_words.h"
 #include "results/vet_cues.h"
@@ -145,10 +144,8 @@ void read_block(const PastedBlock& block, Vetting& out) {
     if (!rate.value) continue;
     add_figure(out, fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line);
   }
-  const std::string label = run.quant.empty() ? label_in_name(run.model) : run.quant;
-  const std::optional<int> with_threads =
-      run.cpu.threads ? run.cpu.threads
-                      : (run.cold_pass ? run.cold_pass->threads : std::optional<int>());
+  const std::string label = run.quant_label();
+  const std::optional<int> with_threads = run.threads();
   const bool placed =
       (run.placement.engagement && *run.placement.engagement != Engagement::no_evidence) ||
       run.placement.gpu_share;
