@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace {
@@ -79,7 +80,10 @@ void open_and_list_20(benchmark::State& state) {
   (void)folder();
   for (auto _ : state) {
     auto runs = History::open_existing(folder(), nullptr);
-    auto rows = (*runs)->rows({"", "", 21});
+    if (!runs) std::abort();
+    std::optional<History>& there = *runs;
+    if (!there) std::abort();
+    auto rows = there->rows({"", "", 21});
     benchmark::DoNotOptimize(rows);
   }
 }
@@ -100,12 +104,34 @@ void list_1000_by_name(benchmark::State& state) { list(state, {"MODEL-3", "", 10
 void list_by_file(benchmark::State& state) {
   list(state, {"", "/models/Some-Model-7-Instruct-Q4_K_M.gguf", 21});
 }
-void list_all(benchmark::State& state) { list(state, {}); }
+
+/// As -o prints them: many queries of a thousand rows each.
+void list_all_in_pages(benchmark::State& state) {
+  History runs = opened();
+  double pages = 0;
+  for (auto _ : state) {
+    pages = 0;
+    const auto told = runs.row_pages({}, [&](std::span<const picchio::StoredRow>) {
+      ++pages;
+      return picchio::Result<>();
+    });
+    if (!told) std::abort();
+  }
+  state.counters["pages"] = pages;
+}
+void page_in_the_middle(benchmark::State& state) {
+  History runs = opened();
+  const auto newest = runs.rows({"", "", kRuns / 2});
+  if (!newest) std::abort();
+  const picchio::StoredRow& last = newest->back();
+  list(state, {"", "", 1000, RowQuery::Place{last.at, last.id}});
+}
 BENCHMARK(list_by_name)->Unit(benchmark::kMillisecond);
 BENCHMARK(list_by_a_name_that_none_has)->Unit(benchmark::kMillisecond);
 BENCHMARK(list_1000_by_name)->Unit(benchmark::kMillisecond);
 BENCHMARK(list_by_file)->Unit(benchmark::kMillisecond);
-BENCHMARK(list_all)->Unit(benchmark::kMillisecond);
+BENCHMARK(list_all_in_pages)->Unit(benchmark::kMillisecond);
+BENCHMARK(page_in_the_middle)->Unit(benchmark::kMillisecond);
 
 void find_by_id(benchmark::State& state) {
   History runs = opened();

@@ -2,6 +2,7 @@
 #include "report/comparison.h"
 #include "results/block_reader.h"
 #include "results/compare.h"
+#include "results/pasted_text.h"
 #include "results/read_figures.h"
 #include "results/verify.h"
 
@@ -20,9 +21,12 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
-void read_pasted(std::string_view text) {
+void read_pasted(std::string_view bytes) {
+  const Result<std::string> decoded = results::text_of(std::string(bytes));
+  if (!decoded) return;
+  const std::string_view text = *decoded;
   for (const results::PastedBlock& block : results::find_blocks(text)) {
-    for (const auto& each : results::verify(block.figures).contradictions) {
+    for (const auto& each : results::verify(block).contradictions) {
       if (!is_plain(each.text)) std::abort();
     }
   }

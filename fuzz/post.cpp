@@ -2,6 +2,7 @@
 #include "results/block_reader.h"
 #include "results/number.h"
 #include "results/share.h"
+#include "results/verify.h"
 #include "results/vet.h"
 
 #include <algorithm>
@@ -24,14 +25,16 @@ void expect_printable(std::string_view text) {
 
 void read_text(std::string_view text) {
   if (const auto vetting = results::vet(text)) {
-    if (vetting->figures.empty()) std::abort();
+    if (vetting->figures.empty() || vetting->figures.size() > vetting->figure_count) std::abort();
     expect_printable(results::vetting_text(*vetting));
     expect_printable(results::vetting_json(*vetting));
   }
   std::vector<results::NumberedRun> runs;
   for (results::PastedBlock& block : results::find_blocks(text)) {
     runs.push_back({block.figures, ""});
-    const results::SharedRun run{std::move(block.figures), std::nullopt, std::move(block.lines)};
+    const bool contradicted = !results::verify(block).contradictions.empty();
+    const results::SharedRun run{std::move(block.figures), std::nullopt, contradicted,
+                                 std::move(block.lines)};
     expect_printable(results::share_line(run));
     expect_printable(results::share_row(run, true));
     expect_printable(results::share_post(run));

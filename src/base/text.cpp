@@ -14,7 +14,6 @@ namespace picchio {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view without_leading_blanks(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -212,7 +211,8 @@ std::string plain_line(std::string_view line) {
 std::string plain(std::string_view text) {
   std::string out = plain_line(text);
   const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
-  out.erase(std::unique(out.begin(), out.end(), both_blank), out.end());
+  const auto doubled = std::ranges::unique(out, both_blank);
+  out.erase(doubled.begin(), doubled.end());
   return std::string(trim(out));
 }
 
@@ -245,6 +245,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+std::string format_parameters(double parameters) {
+  if (!std::isfinite(parameters) || parameters <= 0) return "";
+  if (parameters >= 1e15) return fmt::format("{:.2e}", parameters);
+  if (parameters >= 1e12) return fmt::format("{:.2f} T", parameters / 1e12);
+  if (parameters >= 1e9) return fmt::format("{:.2f} B", parameters / 1e9);
+  if (parameters >= 1e6) return fmt::format("{:.2f} M", parameters / 1e6);
+  return fmt::format("{:.2f} K", parameters / 1e3);
 }
 
 std::string format_bytes(std::int64_t bytes) {

@@ -15,6 +15,8 @@ namespace picchio {
 /// Removes `prefix` from the front of `text` and says whether it was there.
 bool take_prefix(std::string_view& text, std::string_view prefix);
 
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }  // ASCII
+
 /// What stands between the first `open` and the next `close` after it, or nullopt.
 [[nodiscard]] std::optional<std::string_view> between(std::string_view text, std::string_view open,
                                                       std::string_view close);
@@ -55,6 +57,9 @@ bool take_prefix(std::string_view& text, std::string_view prefix);
 
 /// Levenshtein distance, for "did you mean".
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// "8.95 B", "7.08 M", "1.00 K", "1.20 T" of a number of parameters; empty for what is none.
+[[nodiscard]] std::string format_parameters(double parameters);
 
 /// "5.28 GiB", "15.0 MiB", "812 KiB", "0 B": two digits after the point for GiB, one for MiB.
 [[nodiscard]] std::string format_bytes(std::int64_t bytes);

@@ -42,13 +42,16 @@ std::unexpected<Error> about(const std::string& what, Error error) {
 std::optional<LastKv> last_kv(const std::string& model) {
   const Result<std::string> folder = os::cache_dir();
   if (!folder) return std::nullopt;
-  auto runs = history::History::open_existing(*folder, nullptr);
-  if (!runs || !*runs) return std::nullopt;  // a broken cache is no reason to print no card
-  const auto found = (*runs)->newest_with_kv(os::real_path(model).value_or(model));
-  if (!found || !*found) return std::nullopt;
-  const StoredRow& row = **found;
-  return LastKv{row.kv_type_k, row.kv_type_v, to_rfc3339(row.at),
-                fmt::format("{} {}", row.engine, row.build)};
+  auto opened = history::History::open_existing(*folder, nullptr);
+  if (!opened) return std::nullopt;  // a broken cache is no reason to print no card
+  std::optional<history::History>& runs = *opened;
+  if (!runs) return std::nullopt;
+  const auto found = runs->newest_with_kv(os::real_path(model).value_or(model));
+  if (!found) return std::nullopt;
+  const std::optional<StoredRow>& row = *found;
+  if (!row) return std::nullopt;
+  return LastKv{row->kv_type_k, row->kv_type_v, to_rfc3339(row->at),
+                fmt::format("{} {}", row->engine, row->build)};
 }
 
 /// Reads standard input only as far as the header goes: what follows can be the whole model.

@@ -95,26 +95,23 @@ ExitCode compare_command(const Arguments& arguments) {
                        "llama-bench -m m.gguf -o json | picchio compare old.json -"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (options.a.empty() || arguments.has_rest) {
-    print_error({ErrorKind::unsupported, "no runs given", "picchio compare A B"});
-    return ExitCode::could_not_run;
+    return fail_with({ErrorKind::unsupported, "no runs given", "picchio compare A B"});
+  }
+  if (options.json && options.markdown) {
+    return fail_with({ErrorKind::unsupported, "--json and --markdown are two products", ""});
   }
   const Result<std::optional<double>> tolerance = tolerance_of(options.tolerance);
   const Result<TwoRuns> runs = tolerance ? read_both(options) : std::unexpected(tolerance.error());
-  if (!runs) {
-    print_error(runs.error());
-    return ExitCode::could_not_run;
-  }
+  if (!runs) return fail_with(runs.error());
   const Comparison comparison = results::compare(runs->a, runs->b, *tolerance);
   const ExitCode code = !comparison.not_comparable.empty() ? ExitCode::could_not_run
                         : comparison.differs()             ? ExitCode::differs
-                                                           : ExitCode::ok;
+                        : comparison.any_lane()            ? ExitCode::ok
+                                                           : ExitCode::could_not_run;
   if (!options.junit.empty()) {
     const Result<> written =
         os::write_file_atomic(options.junit, comparison_junit(comparison, runs->names));
-    if (!written) {
-      print_error(written.error());
-      return ExitCode::could_not_run;
-    }
+    if (!written) return fail_with(written.error());
   }
   const std::string text = comparison_text(comparison, runs->names);
   if (options.markdown) {

@@ -84,11 +84,6 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_flag("--strict", options.output.strict, "exit 7 also when nothing tells where it ran");
 }
 
-ExitCode report_failure(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 Result<MeasureRequest> request_of(const DiagnoseOptions& options, const Arguments& arguments,
                                   os::Interrupts& interrupts) {
   MeasureRequest request;
@@ -179,19 +174,19 @@ ExitCode diagnose(const Arguments& arguments) {
   app.footer(command_table() + std::string(kExitCodes) +
              examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
                        "picchio model.gguf --passes 5 --json > result.json",
-                       "picchio model.gguf -o csv >> runs.csv", "picchio qwen3:8b",
+                       "picchio model.gguf -o jsonl >> runs.jsonl", "picchio qwen3:8b",
                        "picchio http://127.0.0.1:8080"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
-  if (const Result<> ok = check_output(options.output); !ok) return report_failure(ok.error());
+  if (const Result<> ok = check_output(options.output); !ok) return fail_with(ok.error());
   Result<os::Interrupts> interrupts = os::Interrupts::install();
-  if (!interrupts) return report_failure(interrupts.error());
+  if (!interrupts) return fail_with(interrupts.error());
   if (options.model.empty()) {
     const auto chosen = choose_model(!options.output.json && !options.output.rows, *interrupts);
     if (!chosen) return chosen.error();
     options.model = *chosen;
   }
   const Result<Target> target = resolve_target(options.model);
-  if (!target) return report_failure(target.error());
+  if (!target) return fail_with(target.error());
 
   Progress progress;
   const PassSink sink = [&](const RawRun& run, std::size_t pass) -> Result<> {
@@ -200,7 +195,7 @@ ExitCode diagnose(const Arguments& arguments) {
     return kept::write_pass(options.keep_logs, run, pass);
   };
   Result<RawRun> raw = measure_target(*target, options, arguments, *interrupts, progress, sink);
-  if (!raw) return report_failure(raw.error());
+  if (!raw) return fail_with(raw.error());
   const Judged judged = judge_recorded(*std::move(raw));
   options.output.measured = recorded_run(judged);
   options.output.drift = remember(*options.output.measured, options, progress);

@@ -5,6 +5,7 @@
 #include "commands/stored_runs.h"
 #include "commands/terminal.h"
 #include "os/file.h"
+#include "os/identity.h"
 #include "results/number.h"
 
 #include <fmt/format.h>
@@ -19,11 +20,6 @@ using results::NumberedRun;
 // Of what is older nobody quotes a figure without saying so.
 constexpr std::int64_t kNewestRuns = 20;
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return ExitCode::could_not_run;
-}
-
 /// Whoever gives a log means the command beside this one.
 Error not_a_number(Error error, const std::string& text) {
   if (os::exists(text)) error.hint = fmt::format("picchio explain-log {} judges a log", text);
@@ -32,7 +28,10 @@ Error not_a_number(Error error, const std::string& text) {
 
 NumberedRun numbered(StoredRun run) {
   constexpr std::size_t kDate = 10;  // of RFC 3339
-  return {std::move(run.run.figures), to_rfc3339(run.run.at).substr(0, kDate)};
+  std::string when = fmt::format("{} (@{}", to_rfc3339(run.run.at).substr(0, kDate), run.id);
+  // An import brought it.
+  if (!run.run.host.empty() && run.run.host != os::host_name()) when += " of " + run.run.host;
+  return {std::move(run.run.figures), when + ")"};
 }
 
 Result<std::vector<NumberedRun>> runs_of_history(const std::string& text) {

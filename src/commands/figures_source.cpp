@@ -8,7 +8,9 @@
 #include "report/block.h"
 #include "report/figures.h"
 #include "results/block_reader.h"
+#include "results/pasted_text.h"
 #include "results/read_figures.h"
+#include "results/verify.h"
 
 #include <fmt/format.h>
 
@@ -63,8 +65,12 @@ Result<> holds_one(const Source& read, const std::string& source) {
 }  // namespace
 
 Result<std::string> pasted_text_from(const std::string& source) {
-  if (source == "-") return os::read_all(0, kMostTextBytes, "standard input");
-  return os::read_file(source, kMostTextBytes);
+  Result<std::string> bytes = source == "-" ? os::read_all(0, kMostTextBytes, "standard input")
+                                            : os::read_file(source, kMostTextBytes);
+  if (!bytes) return bytes;
+  Result<std::string> text = results::text_of(*std::move(bytes));
+  if (!text) return std::unexpected(about(source, text.error()));
+  return text;
 }
 
 Result<std::vector<RunFigures>> figures_from(const std::string& source) {
@@ -84,9 +90,13 @@ Result<RunWithBlock> one_run_with_block_from(const std::string& source) {
   Result<Source> read = read_source(source);
   if (!read) return std::unexpected(read.error());
   if (const Result<> one = holds_one(*read, source); !one) return std::unexpected(one.error());
-  RunWithBlock out{std::move(read->runs.front()), {}};
+  RunWithBlock out;
+  out.figures = std::move(read->runs.front());
+  out.contradicted = !results::verify(out.figures).contradictions.empty();
   std::vector<results::PastedBlock> blocks = results::find_blocks(read->text);
-  if (blocks.size() == 1) out.block = std::move(blocks.front().lines);
+  if (blocks.size() != 1) return out;
+  if (!results::verify(blocks.front()).contradictions.empty()) out.contradicted = true;
+  out.block = std::move(blocks.front().lines);
   return out;
 }
 

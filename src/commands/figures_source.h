@@ -20,6 +20,7 @@ namespace picchio {
 /// block have.
 struct RunWithBlock {
   RunFigures figures;
+  bool contradicted = false;  // by its block or its figures: see results/verify.h
   std::vector<std::string> block;
 };
 [[nodiscard]] Result<RunWithBlock> one_run_with_block_from(const std::string& source);

@@ -30,11 +30,6 @@ using history::History;
 constexpr std::int64_t kDefaultRows = 20;
 constexpr std::int64_t kMostRows = 10'000'000;
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 /// As the reader's clock shows it.
 std::string local_minute(Moment at) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
@@ -62,7 +57,6 @@ struct ListOptions {
 
 history::RowQuery query_of(const ListOptions& options) {
   history::RowQuery out;
-  out.most = options.limit + 1;  // one more than is shown tells that there are more
   out.model = options.model;
   // What is a file here is meant as that file, not as a part of a name.
   if (options.model.find('/') != std::string::npos) {
@@ -75,7 +69,6 @@ ExitCode print_rows(std::vector<StoredRow> rows, const ListOptions& options) {
   const bool more = std::cmp_greater(rows.size(), options.limit);
   if (more) rows.resize(static_cast<std::size_t>(options.limit));
   if (options.json) return print_product(history_json(rows, more) + "\n", ExitCode::ok);
-  if (options.format) return print_product(run_rows(*options.format, rows), ExitCode::ok);
   if (rows.empty()) {
     say(options.model.empty() ? "nothing was measured here yet"
                               : fmt::format("no run of a model called '{}' here", options.model));
@@ -84,6 +77,29 @@ ExitCode print_rows(std::vector<StoredRow> rows, const ListOptions& options) {
   const ExitCode code = print_product(history_table(rows, local_minute), ExitCode::ok);
   if (more) say(fmt::format("the newest {}; --limit N shows more", options.limit));
   return code;
+}
+
+/// Rows as they are read: there may be hundred thousands.
+ExitCode print_formatted(const ListOptions& options, RowFormat format) {
+  RowWriter writer(format, kRunTable, run_columns());
+  Result<> printed = print_stdout(writer.begin());
+  if (printed) {
+    const Result<bool> done = with_history<bool>(false, [&](History& runs) -> Result<bool> {
+      history::RowQuery query = query_of(options);
+      query.most = options.limit;
+      const Result<> all = runs.row_pages(query, [&](std::span<const StoredRow> page) -> Result<> {
+        std::string text;
+        for (const StoredRow& row : page) text += writer.row(run_cells(row));
+        printed = print_stdout(text);
+        return printed;
+      });
+      if (!all && printed) return std::unexpected(all.error());
+      return true;
+    });
+    if (!done) return fail_with(done.error());
+  }
+  if (printed) printed = print_stdout(writer.end());
+  return after_printing(printed, ExitCode::ok);
 }
 
 std::string subcommand_table();
@@ -114,8 +130,13 @@ ExitCode list(const Arguments& arguments) {
     return fail_with({ErrorKind::unsupported, "--json, --csv and -o are three products", ""});
   }
   if (csv) options.format = RowFormat::csv;
-  Result<std::vector<StoredRow>> rows = with_history<std::vector<StoredRow>>(
-      {}, [&](History& runs) { return runs.rows(query_of(options)); });
+  if (options.format) return print_formatted(options, *options.format);
+  Result<std::vector<StoredRow>> rows =
+      with_history<std::vector<StoredRow>>({}, [&](History& runs) {
+        history::RowQuery query = query_of(options);
+        query.most = options.limit + 1;  // one more than is shown tells that there are more
+        return runs.rows(query);
+      });
   if (!rows) return fail_with(rows.error());
   return print_rows(*std::move(rows), options);
 }
@@ -203,14 +224,54 @@ ExitCode prune(const Arguments& arguments) {
 
 // --- picchio history export, import --------------------------------------------------------------
 
-Result<std::int64_t> export_to(History& runs, const os::PartWriter& write) {
+struct Exported {
   std::int64_t lines = 0;
-  const Result<> done = runs.export_lines([&](std::string_view line) {
-    ++lines;
+  std::vector<std::int64_t> damaged;  // ids
+};
+
+Result<Exported> export_to(History& runs, const os::PartWriter& write) {
+  Exported out;
+  Result<std::vector<std::int64_t>> done = runs.export_lines([&](std::string_view line) {
+    ++out.lines;
     return write(std::string(line) + '\n');
   });
   if (!done) return std::unexpected(done.error());
-  return lines;
+  out.damaged = *std::move(done);
+  return out;
+}
+
+/// An export over the history itself would destroy it.
+Result<> check_target(const std::string& file) {
+  const Result<std::string> folder = os::cache_dir();
+  if (!folder || file == "-") return {};
+  const std::string kept = fmt::format("{}/{}", *folder, history::kFileName);
+  const auto target = os::file_identity(file);
+  const auto own = os::file_identity(kept);
+  const bool same = target && own && target->inode == own->inode && target->device == own->device;
+  const std::string path = os::real_path(file).value_or(file);
+  if (!same && path != os::real_path(kept).value_or(kept) + "-journal") return {};
+  return with_hint(fail(ErrorKind::unsupported, "'{}' is the history itself", plain(file)),
+                   "export into another file: picchio history export runs.jsonl");
+}
+
+Result<std::optional<Exported>> export_history(const std::string& file) {
+  return with_history<std::optional<Exported>>(
+      std::nullopt, [&](History& runs) -> Result<std::optional<Exported>> {
+        Result<Exported> done = Exported{};
+        if (file == "-") {
+          done = export_to(runs, print_stdout);
+        } else {
+          const Result<> written =
+              os::write_file_in_parts(file, [&](const os::PartWriter& write) -> Result<> {
+                done = export_to(runs, write);
+                if (!done) return std::unexpected(done.error());
+                return {};
+              });
+          if (!written) return std::unexpected(written.error());
+        }
+        if (!done) return std::unexpected(done.error());
+        return std::optional(*std::move(done));
+      });
 }
 
 ExitCode export_runs(const Arguments& arguments) {
@@ -224,27 +285,26 @@ ExitCode export_runs(const Arguments& arguments) {
                        "picchio history export | ssh hub picchio history import -"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = no_rest(arguments); !ok) return fail_with(ok.error());
-  const Result<std::int64_t> lines =
-      with_history<std::int64_t>(0, [&](History& runs) -> Result<std::int64_t> {
-        if (file == "-") return export_to(runs, print_stdout);
-        std::int64_t count = 0;
-        const Result<> written =
-            os::write_file_in_parts(file, [&](const os::PartWriter& write) -> Result<> {
-              const Result<std::int64_t> done = export_to(runs, write);
-              if (!done) return std::unexpected(done.error());
-              count = *done;
-              return {};
-            });
-        if (!written) return std::unexpected(written.error());
-        return count;
-      });
-  if (!lines) {
+  if (const Result<> ok = check_target(file); !ok) return fail_with(ok.error());
+  const Result<std::optional<Exported>> read = export_history(file);
+  if (!read) {
     // Whoever reads with head has seen enough.
-    if (file == "-" && lines.error().kind == ErrorKind::interrupted) return ExitCode::could_not_run;
-    return fail_with(lines.error());
+    if (file == "-" && read.error().kind == ErrorKind::interrupted) return ExitCode::could_not_run;
+    return fail_with(read.error());
   }
-  say(fmt::format("{} run{} exported", *lines, *lines == 1 ? "" : "s"));
-  return ExitCode::ok;
+  const std::optional<Exported>& done = *read;
+  if (!done) {
+    return fail_with({ErrorKind::not_found, "there is no run here to export",
+                      file == "-" ? "" : fmt::format("'{}' is left as it was", plain(file))});
+  }
+  say(fmt::format("{} run{} exported", done->lines, done->lines == 1 ? "" : "s"));
+  if (done->damaged.empty()) return ExitCode::ok;
+  constexpr std::size_t kShown = 10;
+  const std::span<const std::int64_t> all(done->damaged);
+  say(fmt::format("left out, for their records are damaged: @{}{}",
+                  fmt::join(all.first(std::min(kShown, all.size())), ", @"),
+                  all.size() > kShown ? fmt::format(" and {} more", all.size() - kShown) : ""));
+  return ExitCode::could_not_run;
 }
 
 ExitCode import_runs(const Arguments& arguments) {

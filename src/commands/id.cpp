@@ -117,11 +117,6 @@ ExitCode print_cards(const std::vector<Card>& cards, const IdOptions& options, C
                        code);
 }
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 }  // namespace
 
 ExitCode id(const Arguments& arguments) {

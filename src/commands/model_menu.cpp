@@ -20,8 +20,6 @@ constexpr std::size_t kLeastWhere = 8;
 constexpr std::size_t kLeastName = 16;
 constexpr std::size_t kGoodName = 40;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// A model's name begins with the model and ends with its quantization: the middle goes.
 std::string fit_both_ends(std::string_view text, std::size_t width) {
   if (text.size() <= width) return std::string(text);

@@ -43,7 +43,7 @@ std::string with_colour(std::string text, State state) {
 }
 
 /// The row of one run, as a table of one.
-std::string row_of(const Judged& judged, const OutputOptions& options) {
+std::string row_of(const Judged& judged, const OutputOptions& options, RowFormat format) {
   RecordedRun run;
   if (options.measured) {
     run = *options.measured;
@@ -51,17 +51,25 @@ std::string row_of(const Judged& judged, const OutputOptions& options) {
     run.figures = figures_of(judged.run, judged.verdict);
   }
   const StoredRow row = stored_row(options.drift ? options.drift->id : 0, "", run);
-  return run_rows(*options.rows, std::span(&row, 1));
+  return run_rows(format, std::span(&row, 1));
 }
 
 }  // namespace
 
 ExitCode print_product(std::string_view text, ExitCode code) {
-  const Result<> printed = print_stdout(text);
+  return after_printing(print_stdout(text), code);
+}
+
+ExitCode after_printing(const Result<>& printed, ExitCode code) {
   if (printed) return code;
   // Whoever reads with head or less has seen enough, and knows why the rest was not wanted.
   if (printed.error().kind != ErrorKind::interrupted) print_error(printed.error());
   return ExitCode::could_not_run;
+}
+
+ExitCode fail_with(const Error& error) {
+  print_error(error);
+  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
 }
 
 Result<> check_output(const OutputOptions& options) {
@@ -81,7 +89,7 @@ ExitCode print_judged(const Judged& judged, const OutputOptions& options) {
   }
   if (to_stderr) print_stderr(text);
   if (options.rows) {
-    text = row_of(judged, options);
+    text = row_of(judged, options, *options.rows);
   } else if (options.json) {
     text = run_json(judged.run, judged.verdict, static_cast<int>(code), options.evidence_directory,
                     options.drift ? &*options.drift : nullptr) +

@@ -25,6 +25,11 @@ struct OutputOptions {
 /// Writes `text` to stdout and returns `code`, or says why it could not and returns
 /// could_not_run. A reader that closed the pipe (head) has seen enough and is told nothing.
 ExitCode print_product(std::string_view text, ExitCode code);
+/// The same for a product that was printed in parts.
+ExitCode after_printing(const Result<>& printed, ExitCode code);
+
+/// Says on stderr why a command could not go on. 130 for Ctrl-C, else 2.
+ExitCode fail_with(const Error& error);
 
 /// Refuses --json beside -o.
 [[nodiscard]] Result<> check_output(const OutputOptions& options);

@@ -73,15 +73,9 @@ ExitCode replay(const Arguments& arguments) {
     print_error({ErrorKind::unsupported, "no kept run given", "picchio replay DIR"});
     return ExitCode::could_not_run;
   }
-  if (const Result<> ok = check_output(output); !ok) {
-    print_error(ok.error());
-    return ExitCode::could_not_run;
-  }
+  if (const Result<> ok = check_output(output); !ok) return fail_with(ok.error());
   Result<RawRun> raw = kept::read_run(folder);
-  if (!raw) {
-    print_error(raw.error());
-    return ExitCode::could_not_run;
-  }
+  if (!raw) return fail_with(raw.error());
   output.evidence_directory = folder;
   return print_judged(judge_recorded(*std::move(raw)), output);
 }

@@ -9,7 +9,7 @@
 #include "commands/output.h"
 #include "commands/terminal.h"
 #include "os/file.h"
-#include "results/compare.h"
+#include "results/model_names.h"
 
 #include <fmt/format.h>
 
@@ -70,9 +70,8 @@ Result<results::SharedFile> read_model_file(const std::string& what, os::Interru
   out.quant = label_of_file_type(card->claimed);
   if (out.quant.empty()) out.quant = label_in_name(out.name);
   // Of shards each has its own, and none is the model's.
-  if (card->files.size() == 1 && card->files.front().digest) {
-    out.sha256 = card->files.front().digest->hex;
-  }
+  const auto& digest = card->files.front().digest;
+  if (card->files.size() == 1 && digest) out.sha256 = digest->hex;
   out.tensor_bytes = card->tensor_bytes;
   for (const CardFile& file : card->files) out.file_bytes += file.bytes.value_or(0);
   out.parameters = card->elements + card->unpriced_elements;
@@ -99,11 +98,6 @@ Result<> add_file(const std::string& what, results::SharedRun& run) {
   return {};
 }
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return error.kind == ErrorKind::interrupted ? ExitCode::interrupted : ExitCode::could_not_run;
-}
-
 }  // namespace
 
 ExitCode share_command(const Arguments& arguments) {
@@ -121,7 +115,11 @@ ExitCode share_command(const Arguments& arguments) {
   if (const Result<> ok = check(options, arguments); !ok) return fail_with(ok.error());
   Result<RunWithBlock> read = one_run_with_block_from(options.run);
   if (!read) return fail_with(read.error());
-  results::SharedRun run{std::move(read->figures), std::nullopt, std::move(read->block)};
+  results::SharedRun run{std::move(read->figures), std::nullopt, read->contradicted,
+                         std::move(read->block)};
+  if (run.contradicted) {
+    note("its figures cannot all be true of one run; 'picchio verify' says which");
+  }
   if (!options.model.empty()) {
     if (const Result<> ok = add_file(options.model, run); !ok) return fail_with(ok.error());
   } else if (const auto missing = results::missing_of_file(run); !missing.empty()) {

@@ -18,7 +18,7 @@ namespace picchio {
 namespace {
 
 VerifiedBlock verified(results::PastedBlock block) {
-  results::Verification found = results::verify(block.figures);
+  results::Verification found = results::verify(block);
   VerifiedBlock out;
   const std::string& model = block.figures.model;
   out.label = fmt::format("line {}: {}", block.first_line,
@@ -46,25 +46,20 @@ ExitCode verify_command(const Arguments& arguments) {
                        "picchio verify - --json < thread.html"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (arguments.has_rest) {
-    print_error({ErrorKind::unsupported, "verify takes one file", "picchio verify FILE"});
-    return ExitCode::could_not_run;
+    return fail_with({ErrorKind::unsupported, "verify takes one file", "picchio verify FILE"});
   }
   if (source.empty()) source = "-";
   const Result<std::string> text = pasted_text_from(source);
-  if (!text) {
-    print_error(text.error());
-    return ExitCode::could_not_run;
-  }
+  if (!text) return fail_with(text.error());
   std::vector<VerifiedBlock> blocks;
   for (results::PastedBlock& block : results::find_blocks(*text)) {
     blocks.push_back(verified(std::move(block)));
   }
   if (blocks.empty()) {
-    print_error(
+    return fail_with(
         {ErrorKind::malformed,
          fmt::format("{} holds no block", source == "-" ? "standard input" : "'" + source + "'"),
          "a block begins with its 'model' line and ends with '-- picchio v...'"});
-    return ExitCode::could_not_run;
   }
   const bool holds = std::ranges::all_of(
       blocks, [](const VerifiedBlock& block) { return block.contradictions.empty(); });

@@ -16,11 +16,6 @@ namespace {
 // A hundred pages. What is longer is a log, and the patterns would take seconds for it.
 constexpr std::int64_t kMostPostBytes = std::int64_t{1} << 20;
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return ExitCode::could_not_run;
-}
-
 }  // namespace
 
 ExitCode vet_command(const Arguments& arguments) {

@@ -232,11 +232,6 @@ ExitCode finish(const WatchOptions& options, const WatchRecord& record) {
   return ExitCode::could_not_run;
 }
 
-ExitCode fail_with(const Error& error) {
-  print_error(error);
-  return ExitCode::could_not_run;
-}
-
 }  // namespace
 
 ExitCode watch(const Arguments& arguments) {

@@ -9,8 +9,6 @@
 namespace picchio {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // Host buffer types of ggml that neither start with "CPU" nor end in "_Host".
 constexpr std::array<std::string_view, 5> kHostNames = {"Host", "AMX", "BLAS", "ACCEL", "KleidiAI"};
 

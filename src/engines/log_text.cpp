@@ -10,7 +10,6 @@
 namespace picchio {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 void append_utf8(std::string& out, std::uint32_t point) {

@@ -16,7 +16,11 @@ bool ComparedLane::differs() const {
 bool Comparison::differs() const {
   if (!not_comparable.empty()) return false;
   const bool elsewhere = !conditions.empty() && conditions.front().differs;
-  return elsewhere || std::ranges::any_of(lanes, &ComparedLane::differs);
+  return elsewhere || verdicts.differs || std::ranges::any_of(lanes, &ComparedLane::differs);
+}
+
+bool Comparison::any_lane() const {
+  return std::ranges::any_of(lanes, [](const ComparedLane& lane) { return lane.why_not.empty(); });
 }
 
 }  // namespace picchio

@@ -25,6 +25,7 @@ struct ComparedLane {
   std::optional<double> a;  // tokens per second
   std::optional<double> b;
   std::optional<double> limit;  // relative difference that is still noise; absent: not compared
+  bool spread_assumed = false;  // `limit` is of no run's own
   std::string why_not;          // not compared; empty: it is
   [[nodiscard]] double ratio() const { return a && b && *b > 0 ? *a / *b : 0; }
   [[nodiscard]] bool differs() const;
@@ -36,11 +37,14 @@ struct Comparison {
   std::string other_model;                    // B's, where it is called otherwise
   std::vector<ComparedCondition> conditions;  // the ladder, in its order
   std::vector<ComparedLane> lanes;            // in the order of kLanes
+  ComparedCondition verdicts;                 // no cause, but what followed
   std::optional<std::size_t> suspect;         // of `conditions`, where something differs
   std::optional<double> tolerance;            // as asked for; absent: the runs' own spread
 
   /// A lane is apart by more than its limit, or the verdicts or placements are not the same.
   [[nodiscard]] bool differs() const;
+  /// A lane has a figure in both. Without one nothing was compared but what differs() found.
+  [[nodiscard]] bool any_lane() const;
 };
 
 }  // namespace picchio

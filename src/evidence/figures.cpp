@@ -1,5 +1,7 @@
 #include "evidence/figures.h"
 
+#include "evidence/card.h"
+
 namespace picchio {
 
 std::string_view name_of(Lane lane) {
@@ -27,5 +29,11 @@ std::string_view name_of(Engagement engagement) {
   }
   return "NO EVIDENCE";
 }
+
+std::optional<int> RunFigures::threads() const {
+  return cold_pass && cold_pass->threads ? cold_pass->threads : cpu.threads;
+}
+
+std::string RunFigures::quant_label() const { return quant.empty() ? label_in_name(model) : quant; }
 
 }  // namespace picchio

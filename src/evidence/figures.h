@@ -36,7 +36,8 @@ inline constexpr std::array kLanes = {Lane::prefill, Lane::decode, Lane::wallclo
 /// One bar of "where the cold pass went".
 struct PhaseFigures {
   std::optional<double> seconds;
-  std::optional<double> percent;  // of the pass, 0 to 100
+  std::optional<double> percent;            // of the pass, 0 to 100
+  std::optional<int> marks = std::nullopt;  // of its bar, 28 wide; only of a pasted block
   bool operator==(const PhaseFigures&) const = default;
 };
 
@@ -114,6 +115,7 @@ struct BuildFigures {
   std::optional<std::int64_t> ubatch;
   std::string driver;
   std::optional<double> bits_per_weight;
+  std::optional<std::int64_t> prompt_tokens;  // of llama-bench's test; a protocol fixes its own
   bool operator==(const BuildFigures&) const = default;
 };
 
@@ -145,6 +147,11 @@ struct RunFigures {
   [[nodiscard]] const LaneFigures& lane(Lane which) const {
     return lanes[static_cast<std::size_t>(which)];
   }
+  /// That computed: the cold pass's, else the cpu line's.
+  [[nodiscard]] std::optional<int> threads() const;
+  /// As told, else as the model's name says; empty: neither.
+  [[nodiscard]] std::string quant_label() const;
+
   [[nodiscard]] LaneFigures& lane(Lane which) { return lanes[static_cast<std::size_t>(which)]; }
 };
 

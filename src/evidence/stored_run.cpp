@@ -1,7 +1,5 @@
 #include "evidence/stored_run.h"
 
-#include "evidence/card.h"
-
 #include <utility>
 
 namespace picchio {
@@ -15,7 +13,7 @@ StoredRow stored_row(std::int64_t id, std::string content, const RecordedRun& ru
   out.host = run.host;
   out.model_key = run.model_key;
   out.model = figures.model;
-  out.quant = figures.quant.empty() ? label_in_name(figures.model) : figures.quant;
+  out.quant = figures.quant_label();
   out.protocol = figures.protocol;
   out.engine = figures.engine;
   out.build = figures.build;

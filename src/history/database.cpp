@@ -129,6 +129,10 @@ Result<Database> Database::open(const std::string& path, int patience_ms) {
   return out;
 }
 
+void Database::set_patience(int milliseconds) {
+  sqlite3_busy_timeout(database_.get(), milliseconds);
+}
+
 Result<> Database::run(const char* sql) {
   const int code = sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return failure(database_.get(), code);

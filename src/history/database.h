@@ -54,6 +54,9 @@ class Database {
   /// other processes up to `patience_ms`.
   [[nodiscard]] static Result<Database> open(const std::string& path, int patience_ms);
 
+  /// How long locks of other processes are waited for from now on.
+  void set_patience(int milliseconds);
+
   [[nodiscard]] Result<> run(const char* sql);  // one or several, without parameters
   [[nodiscard]] Result<Statement> prepare(std::string_view sql);
   /// The only column of the only row of a query.

@@ -63,6 +63,7 @@ template <class A>
 void describe(A& archive, kept::Ref<A, PhaseFigures> value) {
   archive("seconds", value.seconds);
   archive("percent", value.percent);
+  archive("marks", value.marks);
 }
 
 template <class A>
@@ -136,6 +137,7 @@ void describe(A& archive, kept::Ref<A, BuildFigures> value) {
   archive("n_ubatch", value.ubatch);
   archive("driver", value.driver);
   archive("bits_per_weight", value.bits_per_weight);
+  archive("prompt_tokens", value.prompt_tokens);
 }
 
 template <class A>

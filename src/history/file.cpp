@@ -53,6 +53,21 @@ Result<> check_length(Database& database, const std::string& path) {
   return fail(ErrorKind::malformed, "'{}' is cut off", path);
 }
 
+/// A picchio that was killed before it had written the first page leaves a journal from which
+/// nothing is to be played back, and SQLite lets it lie until somebody writes. So something is
+/// written: the number that stands there. A journal of somebody who writes just now is that
+/// writer's.
+void drop_dead_journal(Database& database, const std::string& path) {
+  std::error_code ignored;
+  if (!fs::exists(path + "-journal", ignored)) return;
+  database.set_patience(0);
+  if (auto transaction = Transaction::begin(database)) {
+    const std::string same = fmt::format("PRAGMA user_version = {}", kSchema);
+    if (database.run(same.c_str())) (void)transaction->commit();
+  }
+  database.set_patience(kPatienceMs);
+}
+
 /// What is shorter than any database is an empty one to SQLite, which would write over it.
 bool is_stub(const std::string& path) {
   constexpr std::uintmax_t kSmallestPage = 512;
@@ -74,6 +89,7 @@ Result<Database> open_current(const std::string& path) {
     return std::unexpected(ok.error());
   }
   if (const Result<> ok = check_length(*database, path); !ok) return std::unexpected(ok.error());
+  drop_dead_journal(*database, path);
   return database;
 }
 
@@ -129,6 +145,7 @@ Result<> set_aside(const std::string& cache_folder, const Error& broken, std::st
     return fail(ErrorKind::failed, "{}, and it cannot be moved aside: {}", broken.message,
                 error.message());
   }
+  (void)os::make_private_file(aside);  // what others might have read before, they do no more
   if (note != nullptr) *note = fmt::format("{}; moved to '{}'", broken.message, aside);
   return {};
 }

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "history/file.h"
-#include "history/record_json.h"
 #include "history/schema.h"
 #include "os/digest.h"
 #include "os/file.h"
@@ -10,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -37,7 +39,10 @@ Result<std::vector<ImportedRecord>> read_all_lines(const LineSource& next) {
   std::size_t bytes = 0;
   for (std::int64_t number = 1;; ++number) {
     const Result<std::optional<std::string_view>> read = next();
-    if (!read) return fail(read.error().kind, "line {}: {}", number, read.error().message);
+    if (!read && read.error().kind == ErrorKind::malformed) {
+      return fail(ErrorKind::malformed, "line {}: {}", number, read.error().message);
+    }
+    if (!read) return std::unexpected(read.error());
     const std::optional<std::string_view>& line = *read;
     if (!line) return out;
     if (trim(*line).empty()) continue;
@@ -106,7 +111,10 @@ Result<std::optional<History>> History::open_existing(const std::string& cache_f
   // its tables be made for somebody who only looks.
   const Result<os::FileIdentity> there = os::file_identity(path);
   if (!there && there.error().kind == ErrorKind::not_found) return std::optional<History>();
-  if (there && there->size == 0) return std::optional<History>();
+  std::error_code ignored;
+  if (there && there->size == 0 && std::filesystem::is_regular_file(path, ignored)) {
+    return std::optional<History>();
+  }
   Result<History> opened = open_file(path);
   if (!opened) {
     if (const Result<> moved = set_aside(cache_folder, opened.error(), note); !moved) {
@@ -125,11 +133,23 @@ Result<std::int64_t> History::add(const RecordedRun& run) {
   }
   const Result<std::string> content = content_of(record);
   if (!content) return std::unexpected(content.error());
+  Result<std::int64_t> id = store(run, record, *content);
+  if (!id) return undone(id.error());
+  return id;
+}
+
+std::unexpected<Error> History::undone(Error error) const {
+  (void)open_file(path_);
+  return std::unexpected(std::move(error));
+}
+
+Result<std::int64_t> History::store(const RecordedRun& run, const std::string& record,
+                                    const std::string& content) {
   Result<Transaction> transaction = Transaction::begin(database_);
   if (!transaction) return std::unexpected(transaction.error());
   Result<Inserter> inserter = Inserter::prepare(database_);
   if (!inserter) return std::unexpected(inserter.error());
-  Result<std::int64_t> id = inserter->insert(*content, record, run);
+  Result<std::int64_t> id = inserter->insert(content, record, run);
   if (!id) return id;
   if (const Result<> done = transaction->commit(); !done) return std::unexpected(done.error());
   return id;
@@ -146,24 +166,48 @@ Result<std::vector<StoredRow>> History::read_rows(Statement& statement) {
 }
 
 Result<std::vector<StoredRow>> History::rows(const RowQuery& query) {
-  std::string where;
+  constexpr std::string_view kNewestFirst = "ORDER BY at DESC, run DESC LIMIT ?2";
+  const std::string_view place = query.before ? "(at, run) < (?3, ?4)" : "1";
+  std::string sql;
   if (!query.model_file.empty()) {
-    where = "WHERE model_file = ?1 ";
+    sql = fmt::format("WHERE model_file = ?1 AND {} {}", place, kNewestFirst);
   } else if (!query.model.empty()) {
     // The index facts_at holds all that this asks, so that no run is looked at but those shown.
-    where =
-        "WHERE run IN (SELECT run FROM facts WHERE instr(lower(model), lower(?1)) > 0 "
-        "ORDER BY at DESC, run DESC LIMIT ?2) ";
+    sql = fmt::format(
+        "WHERE run IN (SELECT run FROM facts WHERE instr(lower(model), lower(?1)) > 0 AND {} {}) "
+        "{}",
+        place, kNewestFirst, kNewestFirst);
+  } else {
+    sql = fmt::format("WHERE {} {}", place, kNewestFirst);
   }
-  Result<Statement> statement =
-      database_.prepare(select_rows(where + "ORDER BY at DESC, run DESC LIMIT ?2"));
+  Result<Statement> statement = database_.prepare(select_rows(sql));
   if (!statement) return std::unexpected(statement.error());
-  if (!where.empty()) {
-    statement->bind(1, query.model_file.empty() ? query.model : query.model_file);
-  }
+  const std::string& model = query.model_file.empty() ? query.model : query.model_file;
+  if (!model.empty()) statement->bind(1, model);
   constexpr std::int64_t kAll = -1;
   statement->bind(2, query.most.value_or(kAll));
+  if (const auto& before = query.before) {
+    statement->bind(3, std::int64_t{before->at.time_since_epoch().count()}).bind(4, before->id);
+  }
   return read_rows(*statement);
+}
+
+Result<> History::row_pages(RowQuery query,
+                            const std::function<Result<>(std::span<const StoredRow> page)>& take) {
+  constexpr std::int64_t kPage = 1000;  // some 1 MiB, read in 4 ms
+  std::int64_t left = query.most.value_or(std::numeric_limits<std::int64_t>::max());
+  while (left > 0) {
+    query.most = std::min(left, kPage);
+    const Result<std::vector<StoredRow>> page = rows(query);
+    if (!page) return std::unexpected(page.error());
+    if (page->empty()) return {};
+    if (Result<> taken = take(*page); !taken) return taken;
+    const StoredRow& last = page->back();
+    query.before = RowQuery::Place{last.at, last.id};
+    left -= static_cast<std::int64_t>(page->size());
+    if (std::cmp_less(page->size(), kPage)) return {};
+  }
+  return {};
 }
 
 Result<StoredRun> History::find(std::string_view id) {
@@ -251,12 +295,14 @@ Result<std::int64_t> History::drop_before(Moment at) {
   return drop("WHERE at < ?1", std::int64_t{at.time_since_epoch().count()});
 }
 
-Result<> History::export_lines(const std::function<Result<>(std::string_view line)>& take) {
+Result<std::vector<std::int64_t>> History::export_lines(
+    const std::function<Result<>(std::string_view line)>& take) {
   constexpr std::int64_t kAtOnce = 256;  // about 1 MiB
   Result<Statement> statement =
       database_.prepare("SELECT id, content, record FROM runs WHERE id > ?1 ORDER BY id LIMIT ?2");
   if (!statement) return std::unexpected(statement.error());
   statement->bind(1, std::int64_t{0}).bind(2, kAtOnce);
+  std::vector<std::int64_t> damaged;
   for (;;) {
     std::vector<std::string> lines;
     std::int64_t last = 0;
@@ -265,11 +311,15 @@ Result<> History::export_lines(const std::function<Result<>(std::string_view lin
       if (!more) return std::unexpected(more.error());
       if (!*more) break;
       last = statement->whole(0);
-      lines.push_back(export_line(statement->text(1), statement->text(2)));
+      if (record_from_json(statement->text(2))) {
+        lines.push_back(export_line(statement->text(1), statement->text(2)));
+      } else {
+        damaged.push_back(last);
+      }
     }
-    if (lines.empty()) return {};
+    if (last == 0) return damaged;
     for (const std::string& line : lines) {
-      if (Result<> taken = take(line); !taken) return taken;
+      if (const Result<> taken = take(line); !taken) return std::unexpected(taken.error());
     }
     statement->bind(1, last);
   }
@@ -278,6 +328,12 @@ Result<> History::export_lines(const std::function<Result<>(std::string_view lin
 Result<Imported> History::import_lines(const LineSource& next) {
   const Result<std::vector<ImportedRecord>> records = read_all_lines(next);
   if (!records) return std::unexpected(records.error());
+  Result<Imported> done = store_all(*records);
+  if (!done) return undone(done.error());
+  return done;
+}
+
+Result<Imported> History::store_all(const std::vector<ImportedRecord>& records) {
   Result<Transaction> transaction = Transaction::begin(database_);
   if (!transaction) return std::unexpected(transaction.error());
   Result<Inserter> inserter = Inserter::prepare(database_);
@@ -285,7 +341,7 @@ Result<Imported> History::import_lines(const LineSource& next) {
   Result<Statement> known = database_.prepare("SELECT 1 FROM runs WHERE content = ?1");
   if (!known) return std::unexpected(known.error());
   Imported out;
-  for (const ImportedRecord& record : *records) {
+  for (const ImportedRecord& record : records) {
     const Result<bool> found = known->bind(1, record.content).step();
     if (!found) return std::unexpected(found.error());
     known->reset();

@@ -9,10 +9,12 @@
 #include "base/result.h"
 #include "evidence/stored_run.h"
 #include "history/database.h"
+#include "history/record_json.h"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,12 @@ struct RowQuery {
   std::string model;                 // part of its name, in any case; empty: every model
   std::string model_file;            // or: runs of this very file (real path)
   std::optional<std::int64_t> most;  // absent: all
+  /// Only what was measured before this run, which is the last of the page before.
+  struct Place {
+    Moment at{};
+    std::int64_t id = 0;
+  };
+  std::optional<Place> before = {};
 };
 
 struct Imported {
@@ -52,6 +60,11 @@ class History {
   /// Newest first.
   [[nodiscard]] Result<std::vector<StoredRow>> rows(const RowQuery& query);
 
+  /// The same handed over in pages, so that a long list is neither one long query nor held whole.
+  /// No lock is held while `take` works.
+  [[nodiscard]] Result<> row_pages(
+      RowQuery query, const std::function<Result<>(std::span<const StoredRow> page)>& take);
+
   /// "@12", or "last": the newest. Everything else, and a run that is not there, is an error.
   [[nodiscard]] Result<StoredRun> find(std::string_view id);
 
@@ -67,8 +80,11 @@ class History {
   [[nodiscard]] Result<std::int64_t> drop_before(Moment at);
 
   /// Hands over the lines of an export without their ends, oldest id first. No lock is held while
-  /// `take` works: who reads an export in a pager stops nobody's run.
-  [[nodiscard]] Result<> export_lines(const std::function<Result<>(std::string_view line)>& take);
+  /// `take` works: who reads an export in a pager stops nobody's run. Returns the ids of records
+  /// that are damaged and were left out: one of them would keep the whole export from being
+  /// imported.
+  [[nodiscard]] Result<std::vector<std::int64_t>> export_lines(
+      const std::function<Result<>(std::string_view line)>& take);
 
   /// All lines or none. An error names the line.
   [[nodiscard]] Result<Imported> import_lines(const LineSource& next);
@@ -79,6 +95,12 @@ class History {
   [[nodiscard]] static Result<History> open_file(const std::string& path);
   [[nodiscard]] Result<std::vector<StoredRow>> read_rows(Statement& statement);
   [[nodiscard]] Result<std::int64_t> drop(const char* condition, std::int64_t value);
+  [[nodiscard]] Result<Imported> store_all(const std::vector<ImportedRecord>& records);
+  [[nodiscard]] Result<std::int64_t> store(const RecordedRun& run, const std::string& record,
+                                           const std::string& content);
+  /// Hands `error` back. After a full disk SQLite leaves the undoing to whoever opens the file
+  /// next.
+  [[nodiscard]] std::unexpected<Error> undone(Error error) const;
 
   Database database_;
   std::string path_;

@@ -65,7 +65,7 @@ class WriterProcess {
 /// The sentence of every run that is stored.
 std::multiset<std::string> stored_sentences(History& runs) {
   std::multiset<std::string> out;
-  const Result<> done = runs.export_lines([&](std::string_view line) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view line) -> Result<> {
     const Result<ImportedRecord> run = record_of_export_line(line);
     if (!run) return std::unexpected(run.error());
     out.insert(run->run.figures.sentence);
@@ -126,12 +126,14 @@ TEST(HistoryFile, KillsLeaveEveryRunThatWasStored) {
     for (const char* writer : {"a", "b"}) {
       // A file of this round's own: a writer that was killed early did not empty an older one.
       std::stringstream lines(logs.bytes(name + writer));
-      for (std::string line; std::getline(lines, line);) stored.insert(fmt::format("{}{}:{}", name, writer, line));
+      for (std::string line; std::getline(lines, line);)
+        stored.insert(fmt::format("{}{}:{}", name, writer, line));
     }
     std::string note;
     Result<History> runs = open_here(folder, &note);
     ASSERT_TRUE(runs) << round << ": " << runs.error().message;
     ASSERT_EQ(note, "") << round;
+    ASSERT_EQ(folder.names(), kOnlyTheFile) << round;
     ASSERT_TRUE(runs->find("last") || stored.empty()) << round;
     // Kept small, so that it is checked whole when it is opened.
     if (round % 50 == 49 || round + 1 == rounds) {

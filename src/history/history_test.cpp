@@ -121,6 +121,55 @@ TEST(History, RowsAreNewestFirstAndFiltered) {
   EXPECT_EQ(ids(runs.rows({"", "/models/other.gguf", {}})), (Ids{}));
 }
 
+TEST(History, PagesAreTheWholeListInItsOrder) {
+  const TestFolder folder;
+  History runs = opened(folder);
+  constexpr int kRuns = 2300;
+  int number = 0;
+  std::string line;
+  const auto done = runs.import_lines([&]() -> Result<std::optional<std::string_view>> {
+    if (number == kRuns) return std::optional<std::string_view>();
+    // Several of one moment, on both sides of a page's end.
+    RecordedRun run = record(number % 3 == 0 ? "qwen.gguf" : "gemma.gguf", 20, number / 7);
+    run.rule = fmt::format("{}", number++);
+    line = export_line("", record_to_json(run));
+    line.erase(line.find("\"id\":\"\","), 8);
+    return std::optional<std::string_view>(line);
+  });
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_EQ(done->added, kRuns);
+  struct Row {
+    RowQuery query;
+    std::vector<std::size_t> pages;
+  };
+  const std::vector<Row> table = {
+      {{}, {1000, 1000, 300}},          {{"", "", 1500}, {1000, 500}},
+      {{"", "", 2000}, {1000, 1000}},   {{"QWEN", "", {}}, {767}},
+      {{"gemma", "", {}}, {1000, 533}}, {{"", "/models/gemma.gguf", {}}, {1000, 533}},
+      {{"none", "", {}}, {}},
+  };
+  for (const Row& row : table) {
+    Ids paged;
+    std::vector<std::size_t> pages;
+    const Result<> told =
+        runs.row_pages(row.query, [&](std::span<const StoredRow> page) -> Result<> {
+          pages.push_back(page.size());
+          for (const StoredRow& each : page) paged.push_back(each.id);
+          return {};
+        });
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_EQ(pages, row.pages);
+    EXPECT_EQ(paged, ids(runs.rows(row.query)));
+  }
+  int taken = 0;
+  const Result<> stopped = runs.row_pages({}, [&](std::span<const StoredRow>) -> Result<> {
+    ++taken;
+    return fail(ErrorKind::failed, "enough");
+  });
+  EXPECT_FALSE(stopped);
+  EXPECT_EQ(taken, 1);
+}
+
 TEST(History, RunsAreFoundByIdAndLast) {
   const TestFolder folder;
   History runs = opened(folder);
@@ -208,7 +257,7 @@ TEST(History, PruningGivesTheRoomBack) {
 
 std::vector<std::string> exported(History& runs) {
   std::vector<std::string> out;
-  const Result<> done = runs.export_lines([&](std::string_view line) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view line) -> Result<> {
     out.emplace_back(line);
     return {};
   });
@@ -297,7 +346,7 @@ TEST(History, AnExportHoldsNobodyUp) {
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(runs.add(record("m", 20, i)));
   History other = opened(folder);
   std::size_t seen = 0;
-  const Result<> done = runs.export_lines([&](std::string_view) -> Result<> {
+  const auto done = runs.export_lines([&](std::string_view) -> Result<> {
     // With a lock held by the export this would wait for it, and it for this.
     if (seen++ == 10 && !other.add(record("m", 20, 1000))) return fail(ErrorKind::failed, "held");
     return {};

@@ -75,8 +75,8 @@ class Filler {
     each(a, b, c, d);
   }
   void fill(PhaseFigures& value) {
-    auto& [a, b] = value;
-    each(a, b);
+    auto& [a, b, c] = value;
+    each(a, b, c);
   }
   void fill(ColdPassFigures& value) {
     auto& [a, b, c, d, e, f, g, h] = value;
@@ -103,8 +103,8 @@ class Filler {
     each(a, b, c, d, e);
   }
   void fill(BuildFigures& value) {
-    auto& [a, b, c, d, e, f, g] = value;
-    each(a, b, c, d, e, f, g);
+    auto& [a, b, c, d, e, f, g, h] = value;
+    each(a, b, c, d, e, f, g, h);
   }
   void fill(Sampling& value) {
     auto& [a, b, c, d, e] = value;

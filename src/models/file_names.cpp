@@ -21,7 +21,6 @@ constexpr std::string_view kControlEndings[] = {".aria2", ".st", ".lftp-pget-sta
 // Of the words that named_as() asks for.
 constexpr std::string_view kTellingParts[] = {"vocab", "imatrix", "lora", "adapter", "vector"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 
 // "Qwen3-8B.i1-Q4_K_M" -> qwen3 8b i1 q4 k m

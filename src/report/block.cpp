@@ -158,7 +158,7 @@ std::string model_line(const Run& run) {
   const Load* load = log == nullptr ? nullptr : main_load(*log);
   std::vector<std::string> parts = {fit(model_label(run), 80)};
   if (const auto parameters = parameters_of(run, load)) {
-    parts.push_back(parameters_label(*parameters));
+    parts.push_back(format_parameters(*parameters));
   }
   if (const auto& server = run.raw.server) parts.push_back(fit(plain(server->quant), 20));
   const std::int64_t size = weight_bytes_of(run, load).value_or(0);

@@ -90,8 +90,8 @@ std::string_view name_of(DigestSource source) {
 }
 
 std::string active_label(std::int64_t active, std::int64_t all) {
-  const std::string whole = parameters_label(static_cast<double>(all));
-  const std::string used = parameters_label(static_cast<double>(active));
+  const std::string whole = format_parameters(static_cast<double>(all));
+  const std::string used = format_parameters(static_cast<double>(active));
   // "3.35 B of 30.53 B" when the units differ, one unit when they agree.
   const std::string unit = whole.substr(whole.find(' ') + 1);
   if (used.ends_with(" " + unit)) {

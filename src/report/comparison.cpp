@@ -46,12 +46,15 @@ std::string lane_outcome(const ComparedLane& lane) {
 
 std::vector<std::string> not_judged(const Comparison& comparison) {
   std::vector<std::string> out;
-  for (const ComparedCondition& each : comparison.conditions) {
-    if (each.judged()) continue;
+  const auto add = [&](const ComparedCondition& each) {
+    if (each.judged()) return;
     const std::string who =
         each.a.empty() ? each.b.empty() ? "neither tells" : "A does not tell" : "B does not tell";
     out.push_back(fmt::format("{} ({})", each.name, who));
-  }
+  };
+  std::ranges::for_each(comparison.conditions, add);
+  // Where one had no evidence a gate must not look as if both were healthy.
+  add(comparison.verdicts);
   return out;
 }
 
@@ -84,6 +87,14 @@ std::string xml(std::string_view text) {
   return out;
 }
 
+report::Json condition_json(const ComparedCondition& condition) {
+  return {
+      {"name", condition.name},
+      {"a", report::text_or_null(condition.a)},
+      {"b", report::text_or_null(condition.b)},
+      {"differs", condition.judged() ? report::Json(condition.differs) : report::Json(nullptr)}};
+}
+
 std::string cell(const std::string& text) { return plain_markdown(shown(text)); }
 
 }  // namespace
@@ -99,15 +110,22 @@ std::string comparison_outcome(const Comparison& comparison) {
         "stands below it is not to blame until this is the same.",
         first.name, shown(first.a), shown(first.b));
   }
+  if (comparison.verdicts.differs &&
+      std::ranges::none_of(comparison.lanes, &ComparedLane::differs)) {
+    return "THE VERDICTS DIFFER, and no condition that both tell does.";
+  }
   if (comparison.differs()) {
     return "NO SUSPECT: the rates differ by more than chance, and no condition that both tell "
            "does.";
   }
-  const bool any = std::ranges::any_of(
-      comparison.lanes, [](const ComparedLane& lane) { return lane.why_not.empty(); });
-  if (!any) return "NO RATES: the two have no lane in common.";
+  if (!comparison.any_lane()) return "NO RATES: the two have no lane in common.";
   if (comparison.tolerance) {
     return fmt::format("ALIKE: within the tolerance of {}.", percent(*comparison.tolerance));
+  }
+  const bool assumed = std::ranges::any_of(
+      comparison.lanes, [](const ComparedLane& lane) { return lane.spread_assumed; });
+  if (assumed) {
+    return "ALIKE: within 5%, which is taken where a run tells no spread of its own.";
   }
   return "ALIKE: within the runs' own spread.";
 }
@@ -132,6 +150,11 @@ std::string comparison_text(const Comparison& comparison, const ComparedNames& n
   for (const ComparedCondition& each : comparison.conditions) {
     if (each.a.empty() && each.b.empty()) continue;
     row(each.name, shown(each.a), each.judged() && each.a == each.b ? "same" : shown(each.b));
+  }
+  const ComparedCondition& verdicts = comparison.verdicts;
+  if (!verdicts.a.empty() || !verdicts.b.empty()) {
+    row("verdict", shown(verdicts.a),
+        verdicts.judged() && verdicts.a == verdicts.b ? "same" : shown(verdicts.b));
   }
   out += "\n";
   if (comparison.not_comparable.empty()) {
@@ -159,13 +182,15 @@ std::string comparison_markdown(const Comparison& comparison, const ComparedName
   out +=
       fmt::format("| model | {} | {} | |\n", cell(comparison.model),
                   cell(comparison.other_model.empty() ? comparison.model : comparison.other_model));
-  for (const ComparedCondition& each : comparison.conditions) {
-    if (each.a.empty() && each.b.empty()) continue;
+  const auto row = [&](const ComparedCondition& each) {
+    if (each.a.empty() && each.b.empty()) return;
     out += fmt::format("| {} | {} | {} | {} |\n", each.name, cell(each.a), cell(each.b),
                        each.differs    ? "differs"
                        : each.judged() ? ""
                                        : "not judged");
-  }
+  };
+  for (const ComparedCondition& each : comparison.conditions) row(each);
+  row(comparison.verdicts);
   if (comparison.not_comparable.empty()) {
     for (const ComparedLane& lane : comparison.lanes) {
       out += fmt::format("| {} tok/s | {} | {} | {} |\n", name_of(lane.lane), rate(lane.a),
@@ -180,11 +205,7 @@ std::string comparison_json(const Comparison& comparison, const ComparedNames& n
   using report::value_or_null;
   report::Json conditions = report::Json::array();
   for (const ComparedCondition& each : comparison.conditions) {
-    conditions.push_back(
-        {{"name", each.name},
-         {"a", text_or_null(each.a)},
-         {"b", text_or_null(each.b)},
-         {"differs", each.judged() ? report::Json(each.differs) : report::Json(nullptr)}});
+    conditions.push_back(condition_json(each));
   }
   report::Json lanes = report::Json::object();
   for (const ComparedLane& lane : comparison.lanes) {
@@ -211,6 +232,7 @@ std::string comparison_json(const Comparison& comparison, const ComparedNames& n
                        : report::Json(nullptr);
   out["tolerance"] = value_or_null(comparison.tolerance);
   out["conditions"] = conditions;
+  out["verdict"] = condition_json(comparison.verdicts);
   out["lanes"] = lanes;
   out["outcome"] = comparison_outcome(comparison);
   return report::dump(out);
@@ -220,8 +242,10 @@ std::string comparison_junit(const Comparison& comparison, const ComparedNames& 
   std::string cases;
   int failures = 0;
   int skipped = 0;
+  int count = 0;
   const auto add = [&](std::string_view name, bool judged, bool failed, const std::string& text) {
     const std::string tag = !judged ? "skipped" : failed ? "failure" : "";
+    ++count;
     failures += judged && failed ? 1 : 0;
     skipped += judged ? 0 : 1;
     cases += fmt::format("    <testcase classname=\"picchio.compare\" name=\"{}\"", name);
@@ -235,15 +259,18 @@ std::string comparison_junit(const Comparison& comparison, const ComparedNames& 
                                  lane_outcome(lane))
                    : comparison.not_comparable);
   }
-  if (!comparison.conditions.empty()) {
-    const ComparedCondition& place = comparison.conditions.front();
-    add(place.name, comparable && place.judged(), place.differs,
-        fmt::format("A: {}; B: {}", shown(place.a), shown(place.b)));
-  }
+  // A gate must not pass for want of something to compare.
+  add("a lane in common", comparable, !comparison.any_lane(), comparison_outcome(comparison));
+  const auto add_condition = [&](const ComparedCondition& each) {
+    add(each.name, comparable && each.judged(), each.differs,
+        fmt::format("A: {}; B: {}", shown(each.a), shown(each.b)));
+  };
+  if (!comparison.conditions.empty()) add_condition(comparison.conditions.front());
+  add_condition(comparison.verdicts);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{} against "
       "{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n{}  </testsuite>\n</testsuites>\n",
-      xml(names.b), xml(names.a), comparison.lanes.size() + 1, failures, skipped, cases);
+      xml(names.b), xml(names.a), count, failures, skipped, cases);
 }
 
 }  // namespace picchio

@@ -119,9 +119,11 @@ Json row_json(const StoredRow& row) {
 /// "label      text", wrapped under the text; nothing for an empty one.
 void add_line(std::string& out, std::string_view label, const std::string& text) {
   if (text.empty()) return;
-  const std::vector<std::string> lines =
-      report::wrap(fmt::format("{:<{}}{}", label, kLabel, text), kColumns, kLabel);
-  for (const std::string& line : lines) out += line + '\n';
+  std::string_view before = label;
+  for (const std::string& line : report::wrap(text, kColumns - kLabel, 0)) {
+    out += fmt::format("{:<{}}{}\n", before, kLabel, line);
+    before = "";
+  }
 }
 
 std::string lane_text(const LaneFigures& lane) {

@@ -12,7 +12,8 @@ namespace picchio {
 
 /// Schema "picchio.diagnose.v1": the keys of the established tool of this kind, then our own. ASCII
 /// only (other characters are \u escapes, bytes that are no UTF-8 become U+FFFD), no LF at the end.
-/// An empty `evidence_directory` is null, and so is "history" of a run that the history does not hold.
+/// An empty `evidence_directory` is null, and so is "history" of a run that the history does not
+/// hold.
 [[nodiscard]] std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
                                    const std::string& evidence_directory = "",
                                    const Drift* drift = nullptr);

@@ -23,7 +23,7 @@ std::string model_of(const EngineLog& log, const Load* load) {
         load->model_name.empty() ? name.find_last_of("/\\") : std::string::npos;
     if (slash != std::string::npos) name = name.substr(slash + 1);
     parts.push_back(fit(name, 80));
-    if (load->parameters) parts.push_back(report::parameters_label(*load->parameters));
+    if (load->parameters) parts.push_back(format_parameters(*load->parameters));
     parts.push_back(fit(plain(load->file_type), 20));
     if (load->weight_bytes && *load->weight_bytes > 0) {
       parts.push_back(format_bytes(*load->weight_bytes));

@@ -159,15 +159,6 @@ std::string model_label(const Run& run) {
   return "model name unknown";
 }
 
-std::string parameters_label(double parameters) {
-  if (!std::isfinite(parameters) || parameters <= 0) return "";
-  if (parameters >= 1e15) return fmt::format("{:.2e}", parameters);
-  if (parameters >= 1e12) return fmt::format("{:.2f} T", parameters / 1e12);
-  if (parameters >= 1e9) return fmt::format("{:.2f} B", parameters / 1e9);
-  if (parameters >= 1e6) return fmt::format("{:.2f} M", parameters / 1e6);
-  return fmt::format("{:.2f} K", parameters / 1e3);
-}
-
 const EngineLog* first_log(const Run& run) {
   return run.passes.empty() ? nullptr : &run.passes.front().log;
 }

@@ -30,9 +30,6 @@ namespace picchio::report {
 /// the path in the log.
 [[nodiscard]] std::string model_label(const Run& run);
 
-/// "8.95 B", "26.03 M"; empty for a count that is not above zero.
-[[nodiscard]] std::string parameters_label(double parameters);
-
 /// The loads' log of the first pass, or null when there is no pass.
 [[nodiscard]] const EngineLog* first_log(const Run& run);
 

@@ -87,7 +87,7 @@ void add_log_facts(Json& out, const Run& run, const Pass& pass) {
   if (bytes.is_null() && run.raw.model) bytes = run.raw.model->tensor_bytes;
   out["model_params"] = parameters.is_null()
                             ? Json(nullptr)
-                            : text_or_null(report::parameters_label(parameters.get<double>()));
+                            : text_or_null(format_parameters(parameters.get<double>()));
   out["model_size"] =
       bytes.is_null() ? Json(nullptr) : Json(format_bytes(bytes.get<std::int64_t>()));
   out["model_bytes"] = bytes;

@@ -231,7 +231,10 @@ RunFigures figures_of_configuration(const Row& row) {
   // -1: as many as fit.
   if (!layers.empty() && layers != "-1") out.placement.arguments = "-ngl " + layers;
   const std::string backend = field(row, {"backends", "backend"});
-  if (backend == "CPU" || backend == "BLAS") {
+  // "CUDA,BLAS": what is first computes, what helps the CPU stands behind.
+  const std::string first = backend.substr(0, backend.find(','));
+  if (first != "CPU" && first != "BLAS") out.placement.backend = first;
+  if (first == "CPU" || first == "BLAS") {
     out.placement.engagement = Engagement::not_engaged;
     out.state = State::cpu_only_machine;
   }
@@ -296,6 +299,7 @@ Result<std::vector<RunFigures>> read_bench(std::string_view text) {
       add_figure(row, Lane::decode, configured.figures);
     } else if (test.prompt > configured.prompt) {
       configured.prompt = test.prompt;
+      configured.figures.more.prompt_tokens = test.prompt;
       add_figure(row, Lane::prefill, configured.figures);
     }
   }

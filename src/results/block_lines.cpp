@@ -62,6 +62,8 @@ std::optional<double> number_before(std::string_view text, std::string_view unit
   return parse_double(text.substr(0, text.size() - unit.size()));
 }
 
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
 std::optional<int> small(std::optional<std::int64_t> value) {
   constexpr std::int64_t kMost = 1'000'000;
   if (!value || *value < 0 || *value > kMost) return std::nullopt;
@@ -381,7 +383,8 @@ bool read_spans(std::string_view text, RunFigures& out) {
   std::array<std::pair<std::optional<double>, std::optional<double>>, kLanes.size()> spans;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i] == "-") continue;
-    const std::size_t wave = cells[i].find('~');
+    // An editor, or somebody, made a dash of it.
+    const std::size_t wave = cells[i].find_first_of("~-", 1);
     if (wave == std::string_view::npos) return false;
     spans[i] = {parse_double(cells[i].substr(0, wave)), parse_double(cells[i].substr(wave + 1))};
     if (!spans[i].first || !spans[i].second) return false;
@@ -419,6 +422,8 @@ bool read_phase(std::string_view text, PhaseFigures& out) {
     if (!phase.seconds || !take_prefix(rest, "s")) return false;
   }
   const std::size_t after = rest.find_first_not_of(" #.");
+  const std::string_view bar = trim(rest.substr(0, after));
+  if (!bar.empty()) phase.marks = small(std::ranges::count(bar, '#'));
   if (after != std::string_view::npos) {
     rest = rest.substr(after);
     if (!rest.starts_with("n/a")) phase.percent = take_percent(rest);
@@ -430,7 +435,9 @@ bool read_phase(std::string_view text, PhaseFigures& out) {
 bool read_verdict(std::string_view text, RunFigures& out) {
   const std::string_view rest = trim(text);
   const std::size_t end = rest.find('.');
-  const auto state = state_named(rest.substr(0, end));
+  std::string name(rest.substr(0, end));
+  std::ranges::transform(name, name.begin(), upper);
+  const auto state = state_named(name);
   if (!state) return false;
   out.state = state;
   out.sentence = end == std::string_view::npos ? std::string_view() : trim(rest.substr(end + 1));

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "results/block_lines.h"
+#include "results/line_marks.h"
 #include "results/pasted_text.h"
 
 #include <algorithm>
@@ -76,27 +77,53 @@ struct Part {
   std::string text;        // behind the label, lines that go on joined
 };
 
+struct FoundLabel {
+  const Label* label = nullptr;
+  std::size_t size = 0;  // as it stands there
+};
+
+const Label& label_for(Line line) { return *std::ranges::find(kLabels, line, &Label::line); }
+
+/// The label that `text` starts with, as whoever pasted it may have changed it.
+FoundLabel changed_label(std::string_view text) {
+  // Dashes become one longer one, or one more with a list's.
+  const std::size_t dashes = text.find_first_not_of("- ");
+  if (dashes != std::string_view::npos && text.substr(dashes).starts_with("picchio v")) {
+    return {&label_for(Line::footer), dashes + std::string_view("picchio").size()};
+  }
+  constexpr std::string_view kVerdict = "VERDICT";
+  if (lower(text.substr(0, kVerdict.size() + 1)) == "verdict:") {
+    return {&label_for(Line::verdict), kVerdict.size() + 1};
+  }
+  if (!text.starts_with(kVerdict)) return {};
+  const std::size_t end = text.find_first_not_of(" -=>:", kVerdict.size());
+  if (end == kVerdict.size()) return {};
+  return {&label_for(Line::verdict), std::min(end, text.size())};
+}
+
+/// The bars begin with words that the head of the table ends with: a mail program breaks it there.
+bool is_bar(std::string_view rest) { return rest.contains('%') || rest.contains('#'); }
+
 /// The label that `text` starts with, of the lines behind `after`: what comes again, or earlier
 /// than its turn, is the rest of a sentence ("decode: 21.1 tok/s").
-const Label* label_of(std::string_view text, std::optional<Line> after) {
-  const auto found = std::ranges::find_if(kLabels, [&](const Label& label) {
-    const bool later = !after || label.line > *after;
-    const bool behind =
-        after == Line::verdict || after == Line::why || after == Line::fix || after == Line::number;
-    if (!later || !text.starts_with(label.text) || (behind && label.line <= Line::misc)) {
-      return false;
-    }
+FoundLabel label_of(std::string_view text, std::optional<Line> after) {
+  const bool behind =
+      after == Line::verdict || after == Line::why || after == Line::fix || after == Line::number;
+  const auto in_turn = [&](Line line) {
+    return (!after || line > *after) && (!behind || line > Line::misc);
+  };
+  const auto* const found = std::ranges::find_if(kLabels, [&](const Label& label) {
+    if (!in_turn(label.line) || !text.starts_with(label.text)) return false;
     const std::string_view rest = text.substr(label.text.size());
+    const bool bar = label.line == Line::prefill || label.line == Line::decode;
+    if (after == Line::head && bar && !is_bar(rest)) return false;
     // "cold start not measured: ..."; a word alone with a colon is the rest of a sentence.
     const bool clause = label.text.contains(' ') && rest.starts_with(':');
     return rest.empty() || rest.front() == ' ' || clause || label.text.ends_with(':');
   });
-  return found == kLabels.end() ? nullptr : &*found;
-}
-
-/// "model    NAME, ..., ENGINE": prose that begins with the word has one blank behind it.
-bool begins_block(std::string_view line) {
-  return line.starts_with("model ") && line.contains(", ");
+  if (found != kLabels.end()) return {found, found->text.size()};
+  const FoundLabel changed = changed_label(text);
+  return changed.label != nullptr && in_turn(changed.label->line) ? changed : FoundLabel{};
 }
 
 /// How many of the lines from `next` on belong to the footer, the widest line but the model's: a
@@ -134,39 +161,94 @@ class BlankLines {
   std::size_t usual_ = 0;
 };
 
+/// What one block's lines hold.
+struct Parts {
+  std::vector<Part> all;
+  std::vector<std::string> stray;  // say VERDICT, and are no line of a block
+  std::size_t lines = 0;
+};
+
 /// Adds a line that is not empty; true: it is a footer.
-bool add_line(std::string_view line, std::vector<Part>& parts) {
+bool add_line(std::string_view line, Parts& out) {
+  std::vector<Part>& parts = out.all;
   const auto after = parts.empty() ? std::nullopt : std::optional(parts.back().line);
-  if (const Label* label = label_of(line, after)) {
-    parts.push_back({label->line, label->text, std::string(trim(line.substr(label->text.size())))});
-    return label->line == Line::footer;
+  FoundLabel found = label_of(line, after);
+  // Somebody made it bold, or put a sign before it.
+  const std::string bare = found.label == nullptr ? without_odd_front(line) : "";
+  if (found.label == nullptr && bare != line) {
+    found = label_of(bare, after);
+    if (found.label != nullptr) line = bare;
   }
+  if (found.label != nullptr) {
+    const Label& label = *found.label;
+    parts.push_back({label.line, label.text, std::string(trim(line.substr(found.size)))});
+    return label.line == Line::footer;
+  }
+  if (line.contains("VERDICT")) out.stray.emplace_back(line);
   if (parts.empty()) return false;
-  // The second row of the meters tells each GPU's part.
-  parts.back().text += parts.back().line == Line::os ? "; " : " ";
-  parts.back().text += trim(line);
+  Part& last = parts.back();
+  // The second row of the meters tells each GPU's part; other rows were broken.
+  last.text += last.line == Line::os && line.starts_with("gpu ") ? "; " : " ";
+  last.text += trim(line);
   return false;
 }
 
-/// The lines from `begin` on that make one block; `end`: the first behind it.
-std::vector<Part> parts_of(const std::vector<std::string>& lines, std::size_t begin,
-                           std::size_t& end) {
-  std::vector<Part> out;
+/// Between the cells of a Markdown table.
+bool is_rule(std::string_view line) {
+  return line.contains("---") && line.find_first_not_of("-|:=+ ") == std::string_view::npos;
+}
+
+Parts parts_of(const std::vector<std::string>& lines) {
+  Parts out;
   BlankLines blanks;
-  for (end = begin; end < lines.size() && end - begin < kMostLines; ++end) {
-    const std::string_view line = lines[end];
-    if (end > begin && begins_block(line)) break;
+  for (; out.lines < lines.size() && out.lines < kMostLines; ++out.lines) {
+    const std::string_view line = lines[out.lines];
+    if (is_rule(line)) continue;
     if (line.empty() || line == "```") {
-      if (blanks.ends(!out.empty() && out.back().line >= Line::verdict)) break;
+      if (blanks.ends(!out.all.empty() && out.all.back().line >= Line::verdict)) break;
       continue;
     }
     blanks.none();
     if (add_line(line, out)) {
-      end += 1 + complete_footer(out.back(), lines, end + 1);
+      out.lines += 1 + complete_footer(out.all.back(), lines, out.lines + 1);
       break;
     }
   }
   return out;
+}
+
+void drop_last_word(std::string& text) {
+  const std::size_t blank = text.rfind(' ');
+  text.resize(blank == std::string::npos ? 0 : blank);
+}
+
+/// Takes off what may be half a word, as the text ends there. `ended`: its last line has its end.
+void distrust(Part& part, bool ended) {
+  RunFigures read;
+  while (part.text.ends_with(" ..") || part.text.ends_with(" ...")) drop_last_word(part.text);
+  switch (part.line) {
+    case Line::footer:  // is read only whole
+      return;
+    case Line::span:
+      drop_last_word(part.text);
+      part.text += " -";
+      return;
+    case Line::verdict: {
+      // A state is told whole by the stop behind it, its figures by their units.
+      if (ended) return;
+      const std::size_t stop = part.text.find('.');
+      const bool in_last_word =
+          stop != std::string::npos && part.text.find(' ', stop) == std::string::npos;
+      if (!in_last_word || !read_verdict(part.text, read)) drop_last_word(part.text);
+      return;
+    }
+    case Line::why:
+    case Line::fix:
+      drop_last_word(part.text);
+      return;
+    default:
+      if (!ended) drop_last_word(part.text);
+  }
 }
 
 bool is_block(const std::vector<Part>& parts) {
@@ -260,28 +342,74 @@ bool read_part(const Part& part, RunFigures& out) {
   return false;
 }
 
+bool read_some_way(const Part& part, RunFigures& out) {
+  if (read_part(part, out)) return true;
+  const Part plain{part.line, part.label, without_emphasis(part.text)};
+  return plain.text != part.text && read_part(plain, out);
+}
+
+/// The state of a line that says VERDICT somewhere.
+std::optional<State> state_in(std::string_view line) {
+  const std::string bare = without_emphasis(line.substr(line.find("VERDICT")));
+  const FoundLabel label = changed_label(bare);
+  RunFigures read;
+  if (label.label == nullptr || !read_verdict(std::string_view(bare).substr(label.size), read)) {
+    return std::nullopt;
+  }
+  return read.state;
+}
+
+PastedBlock block_of(const Parts& parts) {
+  PastedBlock block;
+  for (const Part& part : parts.all) {
+    if (read_some_way(part, block.figures)) continue;
+    block.unread.push_back(std::string(part.label) + ' ' + part.text);
+  }
+  for (const std::string& line : parts.stray) {
+    const std::optional<State> state = state_in(line);
+    if (state && block.figures.state && state != block.figures.state) block.other_state = state;
+  }
+  block.unread.insert(block.unread.end(), parts.stray.begin(), parts.stray.end());
+  if (block.unread.size() > kMostUnread) block.unread.resize(kMostUnread);
+  block.figures.only_one_pass =
+      std::ranges::find(parts.all, Line::warm, &Part::line) == parts.all.end();
+  return block;
+}
+
+/// How the text goes on behind a block.
+struct Behind {
+  bool nothing = false;  // but empty lines
+  bool ended = false;    // the last line has its end, and no ellipsis
+};
+
+Behind behind(std::string_view text, const std::vector<std::string>& lines, std::size_t next) {
+  for (std::size_t i = next; i < lines.size(); ++i) {
+    if (!lines[i].empty() && lines[i] != "```") return {};
+  }
+  const std::string_view last = next > 0 ? std::string_view(lines[next - 1]) : std::string_view();
+  return {true, (text.ends_with('\n') || text.ends_with('\r')) && !last.ends_with("..")};
+}
+
 }  // namespace
 
 std::vector<PastedBlock> find_blocks(std::string_view text) {
   const std::vector<std::string> lines = pasted_lines(text);
+  constexpr std::size_t kBrokenFooter = 2;
   std::vector<PastedBlock> out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!begins_block(lines[i])) continue;
-    std::size_t end = i;
-    const std::vector<Part> parts = parts_of(lines, i, end);
-    if (!is_block(parts)) continue;
-    PastedBlock block;
+    Parts parts = parts_of(bare_lines(lines, i, kMostLines + kBrokenFooter));
+    if (!is_block(parts.all)) continue;
+    const std::size_t end = std::min(i + parts.lines, lines.size());
+    if (const Behind rest = behind(text, lines, end); rest.nothing) {
+      distrust(parts.all.back(), rest.ended);
+    }
+    PastedBlock block = block_of(parts);
     block.first_line = i + 1;
     const auto at = [&](std::size_t line) {
-      return lines.begin() + static_cast<std::ptrdiff_t>(std::min(line, lines.size()));
+      return lines.begin() + static_cast<std::ptrdiff_t>(line);
     };
     block.lines.assign(at(i), at(end));
-    for (const Part& part : parts) {
-      if (read_part(part, block.figures) || block.unread.size() >= kMostUnread) continue;
-      block.unread.push_back(std::string(part.label) + ' ' + part.text);
-    }
-    const bool warm = std::ranges::find(parts, Line::warm, &Part::line) != parts.end();
-    block.figures.only_one_pass = !warm;
     out.push_back(std::move(block));
     i = end - 1;
   }

@@ -4,6 +4,7 @@
 
 #include "evidence/figures.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct PastedBlock {
   std::vector<std::string> lines;
   /// Lines inside the block that are none of a block's, as they stand there.
   std::vector<std::string> unread;
+  /// What a second VERDICT line says, where it is another state than figures.state.
+  std::optional<State> other_state;
 };
 
 /// In the order of the text. A block begins with its model line and holds at least a gpu line or

@@ -1,6 +1,7 @@
 #include "results/block_reader.h"
 
 #include "results/pasted_text.h"
+#include "results/verify.h"
 
 #include <gtest/gtest.h>
 
@@ -102,6 +103,34 @@ TEST(BlockReader, AsWritten) {
   EXPECT_EQ(blocks[0].first_line, 1U);
 }
 
+/// Lines broken at `width`, as a mail program does.
+std::string wrapped(const std::string& text, std::size_t width) {
+  return each_line(text, [&](std::string line) {
+    std::string out;
+    for (std::size_t blank = 0; line.size() > width;) {
+      blank = line.rfind(' ', width);
+      if (blank == std::string::npos || line.find_first_not_of(' ') > blank) break;
+      out += line.substr(0, blank) + "\n";
+      line = line.substr(blank + 1);
+    }
+    return out + line + "\n";
+  });
+}
+
+/// Cells where runs of blanks are, as a table of Markdown.
+std::string as_cells(const std::string& text) {
+  const std::string out = each_line(text, [first = true](std::string line) mutable {
+    if (line.starts_with("  ")) line.erase(0, 2);
+    for (std::size_t at = line.find("  "); at != std::string::npos; at = line.find("  ", at)) {
+      line.replace(at, line.find_first_not_of(' ', at) - at, " | ");
+    }
+    const std::string rule = first ? "| --- | --- |\n" : "";
+    first = false;
+    return "| " + line + " |\n" + rule;
+  });
+  return replaced(replaced(out, "settings temp", "settings | temp"), "VERDICT: ", "VERDICT: | ");
+}
+
 TEST(BlockReader, WhateverAForumMakesOfIt) {
   const std::string plain = kHealthy;
   const auto prefixed = [&](const std::string& prefix, const std::string& suffix) {
@@ -143,6 +172,66 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
       {"other text around",
        "Look, model of the year:\n\n```\n" + plain + "```\nmodel A, B\nThanks!"},
       {"a command before", "$ picchio model.gguf --passes 3\n" + plain},
+      {"a shorter dash", replaced(plain, "--", "\xE2\x80\x93")},
+      {"a slash of fractions", replaced(plain, "33/33",
+                                        "33\xE2\x81\x84"
+                                        "33")},
+      {"a span with a dash", replaced(plain, "585~591", "585-591")},
+      {"a span with a long dash", replaced(plain, "~", "\xE2\x80\x93")},
+      {"a diff", prefixed("+", "\n")},
+      {"a diff, with blanks", prefixed("+ ", "\n")},
+      {"taken out by a diff", prefixed("-", "\n")},
+      {"a list", prefixed("- ", "\n")},
+      {"a list of asterisks", prefixed("* ", "\n")},
+      {"a list of bullets", prefixed("\xE2\x80\xA2 ", "\n")},
+      {"drawn quote marks", prefixed("\xE2\x94\x82 ", "\n")},
+      {"spoilers", prefixed(">!", "!<\n")},
+      {"spoilers, with blanks", prefixed(">! ", " !<\n")},
+      {"comments", prefixed("# ", "\n")},
+      {"comments of C", prefixed("// ", "\n")},
+      {"times", prefixed("[10:22:13] ", "\n")},
+      {"dates", prefixed("2026-05-04T10:22:13.5Z ", "\n")},
+      {"a chat", prefixed("<bob> ", "\n")},
+      {"a chat with times", prefixed("[10:22] <bob> ", "\n")},
+      {"a chat in HTML", prefixed("[10:22] &lt;bob&gt; ", "<br>")},
+      {"line numbers",
+       [&, n = 9]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return std::to_string(n++) + ": " + line + "\n";
+         });
+       }()},
+      {"numbers as grep has them",
+       [&, n = 97]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return std::to_string(n++) + ":" + line + "\n";
+         });
+       }()},
+      {"numbers as cat has them",
+       [&, n = 1]() mutable {
+         return each_line(plain, [&](const std::string& line) {
+           return "     " + std::to_string(n++) + "\t" + line + "\n";
+         });
+       }()},
+      {"Markdown's escapes",
+       replaced(replaced(replaced(plain, "~", "\\~"), "_", "\\_"), "--", "\\--")},
+      {"line ends of Markdown", prefixed("", "\\\n")},
+      {"a table of Markdown", as_cells(plain)},
+      {"a table of HTML", replaced(as_cells(plain), " | ", "</td><td>")},
+      {"each line bold", prefixed("**", "**\n")},
+      {"bold labels",
+       replaced(replaced(replaced(plain, "VERDICT:", "**VERDICT:**"), "gpu   ", "**gpu**   "),
+                "model   ", "**model**   ")},
+      {"a bold verdict", replaced(replaced(plain, "VERDICT: HEALTHY.", "**VERDICT: HEALTHY.**"),
+                                  "os   ", "__os__   ")},
+      {"a bold state", replaced(plain, "HEALTHY.", "**HEALTHY**.")},
+      {"an emoji", replaced(plain, "VERDICT", "\xE2\x9C\x85 VERDICT")},
+      {"an emoji by its name", replaced(plain, "VERDICT", ":white_check_mark: **VERDICT")},
+      {"a state in other letters", replaced(plain, "VERDICT: HEALTHY", "Verdict: Healthy")},
+      {"broken at 60 columns", wrapped(plain, 60)},
+      {"broken at 72 columns, quoted",
+       replaced(wrapped("> " + replaced(plain, "\n", "\n> "), 72), "\n> \n", "\n")},
+      {"broken at 40 columns", wrapped(plain, 40)},
+      {"no line end", plain.substr(0, plain.size() - 1)},
       {"broken by a mail program",
        replaced(replaced(plain, ", llama.cpp", ",\nllama.cpp"), ", 32 GB", ",\n32 GB")},
   };
@@ -151,6 +240,57 @@ TEST(BlockReader, WhateverAForumMakesOfIt) {
     const auto blocks = find_blocks(row.text);
     ASSERT_EQ(blocks.size(), 1U);
     expect_healthy(blocks[0]);
+  }
+}
+
+TEST(BlockReader, AsWindowsShellsRedirectIt) {
+  for (const bool big_end : {false, true}) {
+    std::string bytes = big_end ? "\xFE\xFF" : "\xFF\xFE";
+    std::string text(kHealthy);
+    text.insert(0, "caf\xE9 \xA0 \n");  // Latin 1: each byte is its own unit
+    for (const char c : text) bytes += big_end ? std::string{'\0', c} : std::string{c, '\0'};
+    const Result<std::string> read = text_of(bytes);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->starts_with("caf\xC3\xA9 \xC2\xA0 \n"));
+    const auto blocks = find_blocks(*read);
+    ASSERT_EQ(blocks.size(), 1U);
+    EXPECT_TRUE(blocks[0].unread.empty());
+  }
+  // Half a pair, a lone surrogate, a dash of three bytes.
+  EXPECT_EQ(text_of(std::string("\xFF\xFE\x3d\xD8\x14\x20z\0y", 9)).value_or(""), "?\xE2\x80\x94z");
+}
+
+TEST(BlockReader, BytesThatAreNoText) {
+  EXPECT_FALSE(text_of(std::string("model\0x", 7)));
+  const Result<std::string> model = text_of("GGUF\x03");
+  ASSERT_FALSE(model);
+  EXPECT_TRUE(model.error().hint.contains("picchio id"));
+  EXPECT_EQ(text_of("").value_or("x"), "");
+  EXPECT_EQ(text_of("\xFF\xFE").value_or("x"), "");
+}
+
+TEST(BlockReader, ASecondVerdictIsTold) {
+  struct Row {
+    const char* line;
+    std::optional<State> other;
+  };
+  // Behind a VERDICT that says HEALTHY.
+  const std::vector<Row> table = {
+      {"VERDICT: SILENT CPU FALLBACK. The CPU did it.", State::silent_cpu_fallback},
+      {"**VERDICT: PARTIAL OFFLOAD.**", State::partial_offload},
+      {"edit: the VERDICT: CONFLICTING EVIDENCE. was before", State::conflicting_evidence},
+      {"VERDICT: HEALTHY. Twice.", std::nullopt},
+      {"what a VERDICT that is", std::nullopt},
+      {"nothing", std::nullopt},
+  };
+  for (const Row& row : table) {
+    std::string text(kHealthy);
+    text.insert(text.find("-- picchio"), std::string(row.line) + "\n");
+    const auto blocks = find_blocks(text);
+    ASSERT_EQ(blocks.size(), 1U) << row.line;
+    EXPECT_EQ(blocks[0].figures.state, State::healthy) << row.line;
+    EXPECT_EQ(blocks[0].other_state, row.other) << row.line;
+    EXPECT_EQ(verify(blocks[0]).contradictions.empty(), !row.other) << row.line;
   }
 }
 
@@ -242,6 +382,44 @@ TEST(BlockReader, LinesThatAreCutOrWrongAreTold) {
   ASSERT_EQ(blocks[0].unread.size(), 2U);
   EXPECT_EQ(blocks[0].unread[0], "gpu ENGAGED: many layers");
   EXPECT_FALSE(blocks[0].figures.lane(Lane::prefill).cold.value);
+}
+
+TEST(BlockReader, NumbersBeforeLinesMayBeAnything) {
+  for (const char* number : {"9223372036854775807: ", "99999999999999999999: ", "0) ", "-1. "}) {
+    for (const PastedBlock& block : find_blocks(number + std::string(kHealthy))) {
+      expect_healthy(block);
+    }
+  }
+}
+
+TEST(BlockReader, WhatACutTextMayHaveCutIsNotTrusted) {
+  const std::string text = kHealthy;
+  const auto upto = [&](const std::string& last) { return text.substr(0, text.find(last)) + last; };
+  const auto figures = [](const std::string& cut) {
+    const auto blocks = find_blocks(cut);
+    return blocks.size() == 1 ? blocks[0].figures : RunFigures{};
+  };
+  EXPECT_EQ(figures(upto("13.1 tok/s\n")).lane(Lane::wallclock).cold.value, 13.1);
+  EXPECT_EQ(figures(upto("15.4~15.5")).lane(Lane::decode).high, 21.2);
+  EXPECT_FALSE(figures(upto("15.4~15")).lane(Lane::wallclock).high);
+  EXPECT_FALSE(figures(upto("21.0~2")).lane(Lane::decode).high);
+  EXPECT_EQ(figures(upto("VERDICT: HEALTHY.")).state, State::healthy);
+  EXPECT_EQ(figures(upto("VERDICT: HEALTHY") + "...").state, State::healthy);
+  EXPECT_FALSE(figures(upto("VERDICT: HEAL")).state);
+  EXPECT_EQ(figures(text.substr(0, text.size() - 1)).machine.os, "macOS 26.5.1");
+}
+
+TEST(BlockReader, AHeadlineThatCannotBeReadIsTold) {
+  for (const char* headline :
+       {"VERDICT: GREAT. x", "**VERDICT: GREAT. x**", "__VERDICT__ GREAT", "my VERDICT: HEALTHY. x",
+        "> \xF0\x9F\x8E\x89 VERDICT - GREAT", "VERDICT: HEALTHY. The\nVERDICT: HEALTHY. x"}) {
+    const std::string text = replaced(
+        kHealthy, "VERDICT: HEALTHY. The GPU did the work. Quote the warm median", headline);
+    const auto blocks = find_blocks(text);
+    ASSERT_EQ(blocks.size(), 1U) << headline;
+    ASSERT_EQ(blocks[0].unread.size(), 1U) << headline;
+    EXPECT_TRUE(blocks[0].unread[0].contains("VERDICT")) << blocks[0].unread[0];
+  }
 }
 
 TEST(BlockReader, RecordedBlocksAreReadWhole) {

@@ -1,8 +1,8 @@
 #include "results/compare.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
-#include "evidence/shard_name.h"
+#include "results/model_names.h"
+#include "verdict/arguments.h"
 #include "verdict/bandwidth.h"
 
 #include <fmt/format.h>
@@ -21,16 +21,9 @@ constexpr double kSameBits = 0.01;    // sizes are printed with three digits
 constexpr double kSameShare = 0.011;  // of weights: percent are printed whole
 constexpr double kSamePower = 0.10;   // watts of one card wander by some percent
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 std::string percent_of(double share) { return fmt::format("{:.0f}%", 100 * share); }
 
-std::string placement_text(const RunFigures& run) {
+std::string weights_text(const RunFigures& run) {
   const PlacementFigures& place = run.placement;
   if (place.gpu_share && place.layers_total) {
     return fmt::format("{} of weights on GPU, {}/{} layers", percent_of(*place.gpu_share),
@@ -48,6 +41,21 @@ std::string placement_text(const RunFigures& run) {
   }
   if (run.state == State::healthy) return "on the GPU";
   return "";
+}
+
+std::string placement_text(const RunFigures& run) {
+  std::string out = weights_text(run);
+  if (!out.empty() && !run.placement.kv.empty()) out += ", KV cache " + run.placement.kv;
+  return out;
+}
+
+/// "gpu", "cpu", "remote"; "mixed" for whatever is in parts; empty: not told.
+std::string_view kv_place(const RunFigures& run) {
+  const std::string_view told = run.placement.kv;
+  for (const std::string_view whole : {"gpu", "cpu", "remote", ""}) {
+    if (told == whole) return whole;
+  }
+  return "mixed";
 }
 
 /// The share of the weights, or of the layers, that are on a GPU.
@@ -69,6 +77,7 @@ bool placements_differ(const RunFigures& a, const RunFigures& b) {
   const auto on_gpu = [](const RunFigures& run) {
     return run.placement.engagement == Engagement::engaged || run.state == State::healthy;
   };
+  if (!kv_place(a).empty() && !kv_place(b).empty() && kv_place(a) != kv_place(b)) return true;
   const auto x = share_of(a);
   const auto y = share_of(b);
   if (!x || !y) return false;
@@ -89,6 +98,41 @@ std::string device_of(const RunFigures& run) {
   return place.engagement == Engagement::engaged ? run.machine.gpu : "";
 }
 
+/// "CUDA" and "Vulkan" on one card are two runs; a CPU has none.
+bool backends_differ(const RunFigures& a, const RunFigures& b) {
+  const std::string x = lower(a.placement.backend);
+  const std::string y = lower(b.placement.backend);
+  const bool on_cpu = a.placement.engagement == Engagement::not_engaged ||
+                      b.placement.engagement == Engagement::not_engaged;
+  return !on_cpu && !x.empty() && !y.empty() && x != y;
+}
+
+std::string device_text(const RunFigures& run) {
+  const std::string device = device_of(run);
+  if (device.empty() || device == "CPU" || run.placement.backend.empty()) return device;
+  return fmt::format("{} ({})", device, run.placement.backend);
+}
+
+bool devices_differ(const RunFigures& a, const RunFigures& b) {
+  const std::string x = device_of(a);
+  const std::string y = device_of(b);
+  return backends_differ(a, b) || (x != y && !same_device_name(x, y));
+}
+
+/// What was put in: llama-bench's prompt, or a protocol.
+std::string prompt_text(const RunFigures& run) {
+  if (run.more.prompt_tokens) return fmt::format("{} tokens", *run.more.prompt_tokens);
+  return run.protocol;
+}
+
+std::string arguments_text(const RunFigures& run) {
+  return run.placement.arguments.empty() ? "none" : run.placement.arguments;
+}
+
+bool arguments_differ(const RunFigures& a, const RunFigures& b) {
+  return settled_arguments(a.placement.arguments) != settled_arguments(b.placement.arguments);
+}
+
 std::optional<double> bits_of(const RunFigures& run) {
   if (run.more.bits_per_weight) return run.more.bits_per_weight;
   const double parameters = run.parameters.value_or(0);
@@ -96,13 +140,9 @@ std::optional<double> bits_of(const RunFigures& run) {
   return kBitsPerByte * *run.weight_bytes / parameters;
 }
 
-std::string quant_of(const RunFigures& run) {
-  return run.quant.empty() ? label_in_name(run.model) : run.quant;
-}
-
 std::string quant_text(const RunFigures& run) {
   const auto bits = bits_of(run);
-  std::string out = quant_of(run);
+  std::string out = run.quant_label();
   if (bits) out += fmt::format("{}{:.2f} bits per weight", out.empty() ? "" : ", ", *bits);
   return out;
 }
@@ -111,8 +151,8 @@ bool quants_differ(const RunFigures& a, const RunFigures& b) {
   const auto x = bits_of(a);
   const auto y = bits_of(b);
   if (x && y) return std::abs(*x - *y) > kSameBits * std::max(*x, *y);
-  const std::string p = lower(quant_of(a));
-  const std::string q = lower(quant_of(b));
+  const std::string p = lower(a.quant_label());
+  const std::string q = lower(b.quant_label());
   return !p.empty() && !q.empty() && p != q;
 }
 
@@ -128,11 +168,6 @@ std::string batch_text(const RunFigures& run) {
     return value ? fmt::format("{}", *value) : std::string("?");
   };
   return text(run.more.batch) + "/" + text(run.more.ubatch);
-}
-
-std::optional<int> threads_of(const RunFigures& run) {
-  if (run.cold_pass && run.cold_pass->threads) return run.cold_pass->threads;
-  return run.cpu.threads;
 }
 
 std::string power_text(const RunFigures& run) {
@@ -176,8 +211,6 @@ ComparedCondition rung(std::string name, std::string a, std::string b, bool diff
 }
 
 std::vector<ComparedCondition> ladder(const RunFigures& a, const RunFigures& b) {
-  const std::string device_a = device_of(a);
-  const std::string device_b = device_of(b);
   const auto flash = [](const RunFigures& run) {
     return run.more.flash_attention ? std::string(*run.more.flash_attention ? "on" : "off") : "";
   };
@@ -186,16 +219,15 @@ std::vector<ComparedCondition> ladder(const RunFigures& a, const RunFigures& b) 
   };
   return {
       rung("placement", placement_text(a), placement_text(b), placements_differ(a, b)),
-      rung("device", device_a, device_b,
-           device_a != device_b && !same_device_name(device_a, device_b)),
+      rung("device", device_text(a), device_text(b), devices_differ(a, b)),
       rung("quant", quant_text(a), quant_text(b), quants_differ(a, b)),
       plain_rung("KV type", kv_text(a), kv_text(b)),
       plain_rung("flash attention", flash(a), flash(b)),
       plain_rung("context", number_text(a.context), number_text(b.context)),
+      plain_rung("prompt", prompt_text(a), prompt_text(b)),
       plain_rung("batch/ubatch", batch_text(a), batch_text(b)),
-      plain_rung("threads", number_text(threads_of(a)), number_text(threads_of(b))),
-      plain_rung("arguments", a.placement.arguments.empty() ? "none" : a.placement.arguments,
-                 b.placement.arguments.empty() ? "none" : b.placement.arguments),
+      plain_rung("threads", number_text(a.threads()), number_text(b.threads())),
+      rung("arguments", arguments_text(a), arguments_text(b), arguments_differ(a, b)),
       plain_rung("engine", build(a), build(b)),
       plain_rung("driver", a.more.driver, b.more.driver),
       rung("power", power_text(a), power_text(b), powers_differ(a, b)),
@@ -225,7 +257,11 @@ ComparedLane compare_lane(Lane which, const RunFigures& a, const RunFigures& b,
   const LaneFigures& y = b.lane(which);
   ComparedLane out;
   out.lane = which;
-  out.warm = x.warm.value.has_value() || y.warm.value.has_value();
+  const bool both_warm = x.warm.value && y.warm.value;
+  // A first pass is held against a first pass, but not where a warm row was read and does not
+  // count.
+  const bool both_cold = x.cold.value && y.cold.value && !x.warm.abstains && !y.warm.abstains;
+  out.warm = both_warm || (!both_cold && (x.warm.value || y.warm.value));
   const Rate& from_a = out.warm ? x.warm : x.cold;
   const Rate& from_b = out.warm ? y.warm : y.cold;
   out.a = from_a.value;
@@ -236,11 +272,17 @@ ComparedLane compare_lane(Lane which, const RunFigures& a, const RunFigures& b,
     out.why_not = fmt::format("A follows {}, B {}", a.protocol.empty() ? "no protocol" : a.protocol,
                               b.protocol.empty() ? "no protocol" : b.protocol);
   }
+  if (out.why_not.empty() && which == Lane::prefill && a.more.prompt_tokens &&
+      b.more.prompt_tokens && a.more.prompt_tokens != b.more.prompt_tokens) {
+    out.why_not = fmt::format("A's prompt has {} tokens, B's {}", *a.more.prompt_tokens,
+                              *b.more.prompt_tokens);
+  }
   if (!out.why_not.empty()) return out;
   const auto spread_a = out.warm ? spread_of(x) : std::nullopt;
   const auto spread_b = out.warm ? spread_of(y) : std::nullopt;
   // The sum of two ranges of two passes each covers 97 of 100 differences by chance.
   const double own = spread_a && spread_b ? *spread_a + *spread_b : kUnknownSpread;
+  out.spread_assumed = !tolerance && (!spread_a || !spread_b);
   out.limit = tolerance.value_or(std::max(own, kLeastSpread));
   return out;
 }
@@ -249,38 +291,39 @@ bool alike(std::optional<double> a, std::optional<double> b) {
   return a && b && std::abs(*a - *b) <= kSameBits * std::max(*a, *b);
 }
 
+std::string shown_name(const RunFigures& run) {
+  return run.model.empty() ? std::string("a model without a name") : run.model;
+}
+
 /// Why their rates say nothing of each other; empty: they may be compared.
 std::string not_one_model(const RunFigures& a, const RunFigures& b) {
-  const bool other_size = a.parameters && b.parameters && !alike(a.parameters, b.parameters);
+  const bool same_size = alike(a.parameters, b.parameters);
+  if (a.parameters && b.parameters && !same_size) {
+    return fmt::format("{} has {} parameters, {} {}: different models", shown_name(a),
+                       format_parameters(*a.parameters), shown_name(b),
+                       format_parameters(*b.parameters));
+  }
   const std::string x = model_core(a.model);
   const std::string y = model_core(b.model);
   const bool unnamed = x.empty() || y.empty();
-  if (!other_size && (unnamed ? alike(a.parameters, b.parameters) : x == y)) return "";
-  const auto shown = [](const RunFigures& run) {
-    return run.model.empty() ? std::string("a model without a name") : run.model;
-  };
-  if (unnamed && !other_size) {
-    return fmt::format("whether {} and {} are one model is not told", shown(a), shown(b));
+  const bool related = unnamed || names_are_related(a.model, b.model);
+  if ((!unnamed && x == y) || (same_size && related)) return "";
+  if (related) {
+    return fmt::format("whether {} and {} are one model is not told", shown_name(a), shown_name(b));
   }
-  return fmt::format("{} and {} are different models", shown(a), shown(b));
+  return fmt::format("{} and {} are different models", shown_name(a), shown_name(b));
+}
+
+/// What a verdict says of the run itself, and not of the evidence there was.
+std::string verdict_text(const RunFigures& run) {
+  if (!run.state || *run.state == State::no_placement_evidence ||
+      *run.state == State::no_timing_evidence) {
+    return "";
+  }
+  return std::string(name_of(*run.state));
 }
 
 }  // namespace
-
-std::string model_core(std::string_view name) {
-  std::string base = lower(base_name(name));
-  if (const auto shard = shard_name(base)) base = shard->prefix;
-  if (base.ends_with(".gguf")) base.resize(base.size() - std::string_view(".gguf").size());
-  if (base.ends_with(":latest")) base.resize(base.size() - std::string_view(":latest").size());
-  const LabelPlace quant = label_place(base);
-  base.erase(quant.begin, quant.size);
-  if (quant.size > 0 && quant.begin <= base.size() && base.ends_with("ud-")) {
-    base.resize(base.size() - 3);
-  }
-  std::erase_if(base, [](char c) { return !is_digit(c) && !is_letter(c); });
-  const bool nameless = base == "model" || base == "ggmlmodel" || base.starts_with("sha256");
-  return nameless ? "" : base;
-}
 
 Comparison compare(const RunFigures& a, const RunFigures& b, std::optional<double> tolerance) {
   Comparison out;
@@ -289,6 +332,7 @@ Comparison compare(const RunFigures& a, const RunFigures& b, std::optional<doubl
   out.tolerance = tolerance;
   out.not_comparable = not_one_model(a, b);
   out.conditions = ladder(a, b);
+  out.verdicts = plain_rung("verdict", verdict_text(a), verdict_text(b));
   for (const Lane lane : kLanes) out.lanes.push_back(compare_lane(lane, a, b, tolerance));
   if (!out.differs()) return out;
   const auto first = std::ranges::find(out.conditions, true, &ComparedCondition::differs);

@@ -5,8 +5,6 @@
 #include "evidence/figures.h"
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace picchio::results {
 
@@ -20,10 +18,5 @@ namespace picchio::results {
 inline constexpr double kLeastSpread = 0.01;
 // Between runs of one machine minutes apart, most of what is seen stays within this.
 inline constexpr double kUnknownSpread = 0.05;
-
-/// What two names of one model have in common: without folder, ending, shard number, quant and
-/// everything but letters and digits; "qwen3.5:9b" is as "Qwen3.5-9B-Q4_K_M.gguf". Empty for names
-/// that are none ("model.gguf", a blob).
-[[nodiscard]] std::string model_core(std::string_view name);
 
 }  // namespace picchio::results

@@ -2,6 +2,7 @@
 
 #include "evidence/card.h"
 #include "results/block_reader.h"
+#include "results/model_names.h"
 
 #include <gtest/gtest.h>
 
@@ -137,7 +138,9 @@ TEST(Compare, LanesThatCannotBeCompared) {
   other.protocol = "";
   const Comparison comparison = compare(healthy(), other, std::nullopt);
   EXPECT_EQ(comparison.lanes[0].why_not, "B abstains");
-  EXPECT_EQ(comparison.lanes[1].why_not, "B has no figure");
+  EXPECT_EQ(comparison.lanes[1].why_not, "") << "first pass against first pass";
+  EXPECT_FALSE(comparison.lanes[1].warm);
+  EXPECT_EQ(comparison.lanes[1].a, 137.6);
   EXPECT_EQ(comparison.lanes[2].why_not, "A follows mp1, B no protocol");
   EXPECT_FALSE(comparison.differs());
 }
@@ -154,6 +157,12 @@ TEST(Compare, NamesOfOneModel) {
                {"llama_Q4_K_M.gguf", "llama-f16.gguf", true},
                {"gpt-oss-20b-MXFP4.gguf", "gpt-oss:20b", true},
                {"tiny:latest", "tiny", true},
+               {"hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M", "Qwen3-8B-Q4_K_M.gguf", true},
+               {"Qwen3-8B-i1-Q4_K_M.gguf", "Qwen3-8B-Q4_K_M.gguf", true},
+               {"Qwen3-1.7B-Q8_0.gguf", "Qwen3-17B-Q8_0.gguf", false},
+               {"phi-3.5.gguf", "phi-35.gguf", false},
+               {"gemma-3-1b.gguf", "gemma-31b.gguf", false},
+               {"Qwen3_1_7B.gguf", "qwen3-1.7b", true},
                {"qwen1b.gguf", "qwen1bv2.gguf", false},
                {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-9B-abliterated-Q4_K_M.gguf", false},
                {"Qwen3.5-9B-Q4_K_M.gguf", "Qwen3.5-4B-Q4_K_M.gguf", false},
@@ -172,15 +181,99 @@ TEST(Compare, DifferentModelsAreNot) {
   other.model = "Qwen3.5-4B-Q4_K_M.gguf";
   other.parameters = 4e9;
   const Comparison comparison = compare(healthy(), other, std::nullopt);
-  EXPECT_EQ(comparison.not_comparable,
-            "Qwen3.5-9B-Q4_K_M.gguf and Qwen3.5-4B-Q4_K_M.gguf are different models");
+  EXPECT_EQ(
+      comparison.not_comparable,
+      "Qwen3.5-9B-Q4_K_M.gguf has 8.95 B parameters, Qwen3.5-4B-Q4_K_M.gguf 4.00 B: different "
+      "models");
   EXPECT_FALSE(comparison.differs());
+  other.parameters.reset();
+  EXPECT_EQ(compare(healthy(), other, {}).not_comparable,
+            "Qwen3.5-9B-Q4_K_M.gguf and Qwen3.5-4B-Q4_K_M.gguf are different models");
   other = healthy();
   other.model = "model.gguf";
   EXPECT_EQ(compare(healthy(), other, {}).not_comparable, "") << "as many parameters";
   other.parameters.reset();
   EXPECT_EQ(compare(healthy(), other, {}).not_comparable,
             "whether Qwen3.5-9B-Q4_K_M.gguf and model.gguf are one model is not told");
+}
+
+TEST(Compare, RelatedNamesAreOneModelWhereTheSizeSaysSo) {
+  const struct {
+    const char* a;
+    const char* b;
+    bool related;
+  } table[] = {
+      {"Qwen_Qwen3-8B-Q4_K_M.gguf", "Qwen3-8B-Q4_K_M.gguf", true},
+      {"Meta-Llama-3.1-8B-Instruct-Q4_K_M.gguf", "Llama-3.1-8B-Instruct-Q4_K_M.gguf", true},
+      {"qwen3:latest", "qwen3:8b", true},
+      {"qwen3:8b", "gemma3:8b", false},
+      {"model.gguf", "gemma3:8b", false}};
+  for (const auto& row : table) {
+    EXPECT_EQ(names_are_related(row.a, row.b), row.related) << row.a << " " << row.b;
+    EXPECT_EQ(names_are_related(row.b, row.a), row.related) << row.b << " " << row.a;
+    if (model_core(row.a).empty()) continue;
+    RunFigures one = healthy();
+    RunFigures other = healthy();
+    one.model = row.a;
+    other.model = row.b;
+    EXPECT_EQ(compare(one, other, {}).not_comparable.empty(), row.related) << row.a << " " << row.b;
+    one.parameters.reset();
+    EXPECT_FALSE(compare(one, other, {}).not_comparable.empty()) << row.a << " " << row.b;
+  }
+}
+
+TEST(Compare, WhatALadderMustNotOverlook) {
+  struct Row {
+    const char* what;
+    std::function<void(RunFigures&)> change;
+    const char* suspect;
+  };
+  const std::vector<Row> table = {
+      {"backend", [](RunFigures& run) { run.placement.backend = "Vulkan"; }, "device"},
+      {"the KV cache's place", [](RunFigures& run) { run.placement.kv = "cpu"; }, "placement"},
+      {"a part of the KV cache", [](RunFigures& run) { run.placement.kv = "40% gpu"; },
+       "placement"},
+      {"protocol", [](RunFigures& run) { run.protocol = "mp2"; }, "prompt"},
+      {"llama-bench's prompt", [](RunFigures& run) { run.more.prompt_tokens = 4096; }, "prompt"},
+      {"an argument", [](RunFigures& run) { run.placement.arguments = "-fa on -b 512"; },
+       "arguments"},
+      {"the order of arguments",
+       [](RunFigures& run) { run.placement.arguments = "--flash-attn=on -b 4096"; }, ""},
+  };
+  for (const Row& row : table) {
+    RunFigures a = healthy();
+    a.placement.backend = "CUDA";
+    a.placement.kv = "gpu";
+    a.placement.arguments = "-b 4096 -fa on";
+    RunFigures b = a;
+    row.change(b);
+    b.lane(Lane::decode) = {{67, false}, {67, false}, 67, 67.4};
+    const Comparison comparison = compare(a, b, std::nullopt);
+    EXPECT_TRUE(comparison.differs()) << row.what;
+    EXPECT_EQ(suspect_of(comparison), row.suspect) << row.what;
+  }
+}
+
+TEST(Compare, NothingInCommonIsNotAlike) {
+  RunFigures other = healthy();
+  for (const Lane lane : kLanes) other.lane(lane) = {{{}, true}, {{}, true}, {}, {}};
+  EXPECT_FALSE(compare(healthy(), other, {}).any_lane());
+  EXPECT_FALSE(compare(healthy(), other, {}).differs());
+  EXPECT_TRUE(compare(healthy(), healthy(), {}).any_lane());
+}
+
+TEST(Compare, AnotherVerdictIsADifference) {
+  RunFigures other = healthy();
+  other.state = State::conflicting_evidence;
+  const Comparison comparison = compare(healthy(), other, {});
+  EXPECT_TRUE(comparison.differs());
+  EXPECT_EQ(suspect_of(comparison), "");
+  EXPECT_TRUE(comparison.verdicts.differs);
+  // What says how much was seen is no difference of the runs.
+  other.state = State::no_placement_evidence;
+  EXPECT_FALSE(compare(healthy(), other, {}).differs());
+  other.state.reset();
+  EXPECT_FALSE(compare(healthy(), other, {}).differs());
 }
 
 TEST(Compare, QuantsInNames) {

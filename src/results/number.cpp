@@ -67,8 +67,6 @@ std::optional<NumberUnit> unit_of(std::string_view text) {
   return found == kUnits.end() ? std::nullopt : std::optional(found->unit);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// The digits of `text` up to its unit, thousands' commas gone; how many stood behind the point.
 std::string take_figure(std::string_view& text, int& decimals) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789.,"), text.size());
@@ -148,7 +146,8 @@ std::string match_text(const NumberMatch& match, bool unit_was_told) {
   out += fmt::format("{}, {} ({})", name_of(match.lane),
                      match.row == LaneRow::warm ? "warm" : "cold", span_text(match));
   if (!match.within) {
-    out += fmt::format(", {:.0f}% {} it", std::max(1.0, kPercent * std::abs(match.off)),
+    const double off = kPercent * std::abs(match.off);
+    out += fmt::format(", {} {} it", off < 1 ? "less than 1%" : fmt::format("{:.0f}%", off),
                        match.off < 0 ? "below" : "above");
   }
   return out;
@@ -248,8 +247,13 @@ std::string number_text(const QuotedNumber& number, std::span<const NumberedRun>
                         const std::vector<NumberMatch>& matches) {
   if (runs.empty()) return fmt::format("{}: nothing was measured here\n", number_word(number));
   if (matches.empty()) {
-    return fmt::format("{} matches nothing measured here: {}, of {}\n", number_word(number),
-                       lanes_text(runs.front().figures), run_text(runs.front()));
+    const std::string of = run_text(runs.front());
+    return runs.size() == 1
+               ? fmt::format("{} matches no lane of {}: {}\n", number_word(number), of,
+                             lanes_text(runs.front().figures))
+               : fmt::format("{} matches none of the {} newest runs here; the last: {}, of {}\n",
+                             number_word(number), runs.size(), lanes_text(runs.front().figures),
+                             of);
   }
   const NumberMatch& best = matches.front();
   std::string readings = match_text(best, number.unit.has_value());
@@ -259,8 +263,8 @@ std::string number_text(const QuotedNumber& number, std::span<const NumberedRun>
       readings += " or " + match_text(matches[i], number.unit.has_value());
     }
   }
-  return fmt::format("{} reads like {}, of {}\n", number_word(number), readings,
-                     run_text(runs[best.run]));
+  return fmt::format("{} {} {}, of {}\n", number_word(number),
+                     best.within ? "reads like" : "resembles", readings, run_text(runs[best.run]));
 }
 
 std::string number_json(const QuotedNumber& number, std::span<const NumberedRun> runs,

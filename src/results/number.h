@@ -35,7 +35,7 @@ struct QuotedNumber {
 /// A run to hold it against, the newest first.
 struct NumberedRun {
   RunFigures figures;
-  std::string when;  // "2026-07-22"; empty: not told
+  std::string when;  // "2026-07-22 (@12)"; empty: not told
 };
 
 enum class LaneRow { warm, cold };

@@ -10,7 +10,6 @@
 namespace picchio::results {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word(char c) { return is_digit(c) || is_letter(c); }
 
@@ -24,10 +23,11 @@ struct Sign {
 };
 
 // Those that posts about rates use. pasted_lines() knows the ones that editors put in.
-constexpr std::array kSigns = {Sign{"\xC2\xB1", " +/- "},  Sign{"\xC3\x97", "x"},
-                               Sign{"\xE2\x89\x88", "~"},  Sign{"\xE2\x86\x92", " "},
-                               Sign{"\xE2\x80\xA2", "- "}, Sign{"\xC2\xB7", " "},
-                               Sign{"&plusmn;", " +/- "},  Sign{"&times;", "x"}};
+constexpr std::array kSigns = {
+    Sign{"\xC2\xB1", " +/- "}, Sign{"\xC3\x97", "x"},      Sign{"\xE2\x89\x88", "~"},
+    Sign{"\xE2\x86\x92", " "}, Sign{"\xE2\x80\xA2", "- "}, Sign{"\xC2\xB7", " "},
+    Sign{"\xE2\x81\x84", "/"}, Sign{"\xE2\x88\x95", "/"},  Sign{"&plusmn;", " +/- "},
+    Sign{"&times;", "x"},      Sign{"&frasl;", "/"},       Sign{"&#8260;", "/"}};
 
 /// What pasted_lines() puts in ASCII itself begins so.
 bool is_known_elsewhere(std::string_view rest) {
@@ -42,6 +42,14 @@ std::string without_foreign(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
+    const bool entity =
+        text[i] == '&' && i + 1 < text.size() && (is_letter(text[i + 1]) || text[i + 1] == '#');
+    if (static_cast<unsigned char>(text[i]) < 0x80 && !entity) {
+      // What begins no entity need not be looked up as one.
+      out += text[i] == '&' ? ' ' : text[i];
+      ++i;
+      continue;
+    }
     const std::string_view rest = text.substr(i);
     const auto sign = std::ranges::find_if(
         kSigns, [&](const Sign& each) { return rest.starts_with(each.found); });
@@ -86,6 +94,9 @@ class Cutter {
       return;
     }
     before_ = std::max(before_, Break::line);
+    // Behind a line that was not broken for its width comes another thing.
+    constexpr std::size_t kShortLine = 45;
+    if (index > 0 && post_.lines[index - 1].size() < kShortLine) clause_ = Clause::hard;
     // A list, a heading, a row of a table.
     const std::string_view rest = std::string_view(text).substr(first);
     for (const std::string_view mark : {"- ", "* ", "#", "+ "}) {
@@ -103,6 +114,7 @@ class Cutter {
     word.text = lower(text);
     word.number = number;
     word.before = std::exchange(before_, Break::none);
+    word.clause = std::exchange(clause_, Clause::none);
     word.line = line_;
     word.begin = begin;
     word.end = end;
@@ -124,9 +136,19 @@ class Cutter {
       add("+/-", at, at + 3);
       return at + 3;
     }
+    note_clause(text, at);
     if (c == '/' || c == '%') add(std::string_view(text).substr(at, 1), at, at + 1);
     if (c == '.' || c == '!' || c == '?' || c == ';') end_of_sentence(text, at);
     return at + 1;
+  }
+
+  void note_clause(const std::string& text, std::size_t at) {
+    const char c = text[at];
+    const bool alone = at + 1 >= text.size() || text[at + 1] == ' ' || text[at + 1] == '-';
+    if (c == ',') clause_ = std::max(clause_, Clause::comma);
+    const bool hard = c == '(' || c == ')' || c == '[' || c == ']' || c == '|' || c == '"' ||
+                      ((c == ':' || c == '-') && alone);
+    if (hard) clause_ = Clause::hard;
   }
 
   void end_of_sentence(const std::string& text, std::size_t at) {
@@ -184,6 +206,9 @@ class Cutter {
     const std::size_t end = digits(text, at, figure);
     std::size_t tail = end;
     while (tail < text.size() && is_word(text[tail])) ++tail;
+    // No unit and no name is longer; "1x1x1x..." would be read again from each of its numbers.
+    constexpr std::size_t kLongestTail = 24;
+    if (tail - end > kLongestTail) return word(text, at, tail);
     const std::string behind = lower(std::string_view(text).substr(end, tail - end));
     const auto value = parse_double(figure);
     // "0.7.1", "7b", "4090ti" are words.
@@ -210,6 +235,7 @@ class Cutter {
   Post& post_;
   std::size_t line_ = 0;
   Break before_ = Break::sentence;
+  Clause clause_ = Clause::none;
   std::vector<std::size_t> asked_;
 };
 
@@ -234,16 +260,22 @@ void cut_sentences(Post& post, const std::vector<std::size_t>& asked) {
 
 constexpr std::array<std::string_view, 8> kTokenWords = {"tok", "toks", "token", "tokens",
                                                          "t",   "tk",   "tks",   "tokens'"};
-constexpr std::array<std::string_view, 5> kSecondWords = {"s", "sec", "secs", "second", "seconds"};
+constexpr std::array<std::string_view, 9> kTimes = {"s",   "sec",  "secs",   "second", "seconds",
+                                                    "min", "mins", "minute", "minutes"};
+constexpr std::array<std::string_view, 8> kPerToken = {"ms",  "msec", "milliseconds", "millisecond",
+                                                       "sec", "s",    "seconds",      "second"};
 
-/// How many words from `at` on are a unit of tokens per second; 0: none.
+/// How many words from `at` on are a unit of tokens per second or minute, or of time per token; 0:
+/// none.
 std::size_t unit_length(const Post& post, std::size_t at) {
   const auto word = [&](std::size_t i) -> std::string_view {
     return i < post.words.size() ? std::string_view(post.words[i].text) : std::string_view();
   };
-  if (word(at) == "tps" || word(at) == "toks/s") return 1;
+  if (word(at) == "tps" || word(at) == "toks/s" || word(at) == "tpm") return 1;
   const bool joins = word(at + 1) == "/" || word(at + 1) == "per" || word(at + 1) == "a";
-  if (is_any(word(at), kTokenWords) && joins && is_any(word(at + 2), kSecondWords)) return 3;
+  if (!joins) return 0;
+  if (is_any(word(at), kTokenWords) && is_any(word(at + 2), kTimes)) return 3;
+  if (is_any(word(at), kPerToken) && is_any(word(at + 2), kTokenWords)) return 3;
   return 0;
 }
 
@@ -287,8 +319,8 @@ std::string Post::quote(std::size_t begin, std::size_t end) const {
   };
   std::size_t from = first.begin;
   std::size_t to = words[last].end;
-  while (from > 0 && joins(line[from - 1])) --from;
-  while (to < line.size() && joins(line[to])) ++to;
+  while (from > 0 && words[begin].begin - from < kWidest && joins(line[from - 1])) --from;
+  while (to < line.size() && to - words[last].end < kWidest && joins(line[to])) ++to;
   while (to > words[last].end && !is_word(line[to - 1])) --to;
   return fit(plain(std::string_view(line).substr(from, to - from)), kWidest);
 }
@@ -298,19 +330,26 @@ std::vector<std::string> post_lines(std::string_view text) {
 }
 
 void spell_out_tables(std::vector<std::string>& lines) {
+  constexpr std::size_t kLongestHead = 40;
+  // Of all tables; a head is repeated in each row, and what is longer is no post.
+  std::size_t left = std::size_t{1} << 17U;
   for (std::size_t rule = 1; rule < lines.size(); ++rule) {
     if (!is_table_rule(lines[rule])) continue;
     const std::vector<std::string> head = cells_of(lines[rule - 1]);
-    for (std::size_t row = rule + 1; row < lines.size(); ++row) {
+    std::size_t row = rule + 1;
+    for (; row < lines.size(); ++row) {
       const std::vector<std::string> cells = cells_of(lines[row]);
       if (cells.size() != head.size() || cells.size() < 2) break;
       std::string spelled;
       for (std::size_t i = 0; i < cells.size(); ++i) {
         if (!spelled.empty()) spelled += "; ";
-        spelled += head[i] + ' ' + cells[i];
+        spelled += head[i].substr(0, kLongestHead) + ' ' + cells[i];
       }
+      if (spelled.size() > left) return;
+      left -= spelled.size();
       lines[row] = std::move(spelled);
     }
+    rule = row - 1;  // a rule among them is a row
   }
 }
 
@@ -343,8 +382,9 @@ std::vector<FigureWords> mark_figures(Post& post) {
     if (i >= back && number_at(i - back) && post.words[i].before == Break::none) {
       found.begin = first_of_range(post, i - back);
       found.is_range = found.begin != i - back;
-    } else if (number_at(found.end) && post.words[found.end].before == Break::none) {
-      ++found.end;  // "tok/s: 45"
+    } else if (post.words[i].text != "tpm" && number_at(found.end) &&
+               post.words[found.end].before == Break::none) {
+      ++found.end;  // "tok/s: 45", but "TPM 2.0" is a chip
     } else {
       continue;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,16 +12,24 @@ namespace picchio::results {
 
 enum class Break { none, line, sentence };  // what stands before a word
 
+/// What parts it from the word before, within a sentence. `hard`: a bracket, a colon, a dash, a new
+/// line behind a short one.
+enum class Clause { none, comma, hard };
+
 struct PostWord {
   std::string text;              // lower case; of a number its digits: "8192" of "8,192"
   std::optional<double> number;  // "32k" is 32000
   Break before = Break::none;
+  Clause clause = Clause::none;
   std::size_t line = 0;   // from 1
   std::size_t begin = 0;  // in its line
   std::size_t end = 0;
   std::size_t sentence = 0;
-  bool figure = false;  // part of a tok/s figure
-  bool taken = false;   // states something already, and states nothing else
+  bool figure = false;        // part of a tok/s figure
+  std::uint32_t not_for = 0;  // conditions that it cannot state, a bit each
+  std::uint16_t known = 0;    // its number among the words of the tables; 0: in none
+  std::uint64_t kinds = 0;    // a bit for each kind that it is of
+  std::uint16_t unsays = 0;   // cues that begin or end here: see vet_cues.h
 };
 
 struct PostSentence {
@@ -50,8 +59,8 @@ void spell_out_tables(std::vector<std::string>& lines);
 /// `skip[i]`: line i belongs to a block and holds no words.
 [[nodiscard]] Post read_post(std::vector<std::string> lines, const std::vector<bool>& skip);
 
-/// Marks every "45.2 tok/s", "45 t/s", "45-50 tokens per second", "tps: 45"; the index of the first
-/// and behind the last word of each.
+/// Marks every "45.2 tok/s", "45 t/s", "45-50 tokens per second", "tps: 45", "2700 tokens per
+/// minute", "22 ms/token"; the index of the first and behind the last word of each.
 struct FigureWords {
   std::size_t begin = 0;
   std::size_t end = 0;

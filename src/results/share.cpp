@@ -1,7 +1,7 @@
 #include "results/share.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
+#include "results/model_names.h"
 #include "results/share_parts.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ std::vector<Cell> row_cells(const SharedRun& run) {
           {"KV", false, kv_text(figures)},
           {"pp tok/s", true, headline(figures, Lane::prefill)},
           {"tg tok/s", true, headline(figures, Lane::decode)},
-          {"picchio verdict", false, verdict_text(figures) + ", " + protocol_text(figures)}};
+          {"picchio verdict", false, verdict_text(run) + ", " + protocol_text(figures)}};
 }
 
 }  // namespace
@@ -68,8 +68,15 @@ Result<> is_file_of(const SharedFile& file, const RunFigures& run) {
   }
   if (run.parameters && file.parameters > 0 &&
       !fits(*run.parameters, static_cast<double>(file.parameters), kParameters)) {
-    return fail(ErrorKind::unsupported, "'{}' has {} M parameters, the model of the run {:.2f} M",
-                file.name, file.parameters / 1'000'000, *run.parameters / 1e6);
+    return fail(ErrorKind::unsupported, "'{}' has {} parameters, the model of the run {}",
+                file.name, format_parameters(static_cast<double>(file.parameters)),
+                format_parameters(*run.parameters));
+  }
+  const bool size_told = run.weight_bytes || run.parameters;
+  if (!size_told && !names_are_related(run.model, file.name)) {
+    return fail(ErrorKind::unsupported,
+                "the run names '{}' and tells no size: nothing says that '{}' was its file",
+                run.model, file.name);
   }
   return {};
 }
@@ -86,8 +93,7 @@ std::string model_text(const SharedRun& run) { return told(run.figures.model); }
 
 std::string quant_text(const SharedRun& run) {
   if (run.file && !run.file->quant.empty()) return told(run.file->quant);
-  if (!run.figures.quant.empty()) return told(run.figures.quant);
-  return told(label_in_name(run.figures.model));
+  return told(run.figures.quant_label());
 }
 
 std::string bits_text(const SharedRun& run) {
@@ -151,8 +157,11 @@ std::string headline(const RunFigures& run, Lane lane) {
                      run.server_was_warm ? "(one pass)" : "(cold)");
 }
 
-std::string verdict_text(const RunFigures& run) {
-  return run.state ? std::string(name_of(*run.state)) : fmt::format("verdict {}", kNotKnown);
+std::string verdict_text(const SharedRun& run) {
+  const auto& state = run.figures.state;
+  if (!state) return fmt::format("verdict {}", kNotKnown);
+  return fmt::format("{}{}", name_of(*state),
+                     run.contradicted ? " (contradicted by its own figures)" : "");
 }
 
 std::string protocol_text(const RunFigures& run) {
@@ -176,15 +185,12 @@ std::string share_line(const SharedRun& run) {
       settings_text(figures),
       "pp " + pp,
       fmt::format("tg {} tok/s", tg),
-      verdict_text(figures),
+      verdict_text(run),
       "picchio " + protocol_text(figures)};
   std::string out;
   for (const std::string& part : parts) {
     if (!out.empty()) out += " | ";
-    for (const char c : part) {
-      if (c == '|') out += '\\';
-      out += c;
-    }
+    out += plain_markdown(part);
   }
   return out + '\n';
 }

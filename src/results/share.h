@@ -28,18 +28,22 @@ struct SharedFile {
 struct SharedRun {
   RunFigures figures;
   std::optional<SharedFile> file;
+  /// verify() finds that its figures cannot all be true: its verdict is not quoted without saying
+  /// so.
+  bool contradicted = false;
   /// The lines of its block, as a file holds them or as PastedBlock::lines; empty: there is none.
   std::vector<std::string> block;
 };
 
 /// Whether `file` can be what `run` measured: an error says by which figure it cannot. Bytes decide
-/// and then parameters, as exact as blocks print them; a name proves nothing.
+/// and then parameters, as exact as blocks print them; of a run that tells neither, the name has
+/// to.
 [[nodiscard]] Result<> is_file_of(const SharedFile& file, const RunFigures& run);
 
 /// What a model file would fill in and is missing: "bits per weight", "sha256", "quant".
 [[nodiscard]] std::vector<std::string> missing_of_file(const SharedRun& run);
 
-/// Parts joined by " | "; a '|' within one is escaped as in Markdown. Ends in LF, as all of these.
+/// Parts joined by " | ", each inert in Markdown. Ends in LF, as all of these.
 [[nodiscard]] std::string share_line(const SharedRun& run);
 
 /// The head and one row; without the head to add to a table.

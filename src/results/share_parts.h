@@ -23,7 +23,7 @@ inline constexpr std::string_view kNotKnown = "n/a";
 [[nodiscard]] std::string kv_text(const RunFigures& run);              // "f16/f16"
 [[nodiscard]] std::string settings_text(const RunFigures& run);        // "temp 0.8, top-k 40, ..."
 [[nodiscard]] std::string headline(const RunFigures& run, Lane lane);  // "21.1", "21.0 (cold)"
-[[nodiscard]] std::string verdict_text(const RunFigures& run);
+[[nodiscard]] std::string verdict_text(const SharedRun& run);
 [[nodiscard]] std::string protocol_text(const RunFigures& run);  // "mp1"
 
 }  // namespace picchio::results

@@ -23,9 +23,7 @@ std::string number(const std::optional<T>& value) {
 }
 
 std::string parameters_text(const RunFigures& run) {
-  if (!run.parameters) return std::string(kNotKnown);
-  if (*run.parameters >= 1e9) return fmt::format("{:.2f} B", *run.parameters / 1e9);
-  return fmt::format("{:.2f} M", *run.parameters / 1e6);
+  return or_not_known(format_parameters(run.parameters.value_or(0)));
 }
 
 std::string size_text(const RunFigures& run) {
@@ -52,7 +50,7 @@ std::string placement_text(const PlacementFigures& placement) {
   return fmt::format(
       "{}; {}; device {}; weight bytes on GPUs {}; KV cache on {}",
       placement.engagement ? std::string(name_of(*placement.engagement)) : std::string(kNotKnown),
-      layers_text(placement), or_not_known(std::move(device)),
+      layers_text(placement), or_not_known(device),
       placement.gpu_share ? fmt::format("{:.1f}%", 100 * *placement.gpu_share)
                           : std::string(kNotKnown),
       or_not_known(plain(placement.kv)));
@@ -62,12 +60,6 @@ std::string flash_text(const RunFigures& run) {
   const auto& flash = run.more.flash_attention;
   if (!flash) return std::string(kNotKnown);
   return *flash ? "on" : "off";
-}
-
-std::string threads_text(const RunFigures& run) {
-  std::optional<int> threads = run.cpu.threads;
-  if (!threads && run.cold_pass) threads = run.cold_pass->threads;
-  return number(threads);
 }
 
 std::string protocol_details(const RunFigures& run) {
@@ -125,14 +117,14 @@ std::vector<Condition> conditions(const SharedRun& run) {
        fmt::format("{} / {}", number(figures.more.batch), number(figures.more.ubatch))},
       {"KV cache type", kv_text(figures)},
       {"flash attention", flash_text(figures)},
-      {"threads", threads_text(figures)},
+      {"threads", number(figures.threads())},
       {"sampling", settings_text(figures)},
       {"power", meter_text(figures.meter)},
       {"protocol", protocol_details(figures)},
       {"prefill (pp)", lane_text(figures, Lane::prefill)},
       {"decode (tg)", lane_text(figures, Lane::decode)},
       {"wall-clock", lane_text(figures, Lane::wallclock)},
-      {"verdict", fmt::format("{}{}{}", verdict_text(figures), figures.sentence.empty() ? "" : ". ",
+      {"verdict", fmt::format("{}{}{}", verdict_text(run), figures.sentence.empty() ? "" : ". ",
                               plain(figures.sentence))},
       {"why", or_not_known(plain(figures.why))},
   };
@@ -187,7 +179,7 @@ std::string share_post(const SharedRun& run) {
   std::string out = fmt::format(
       "**{}, {}, {}: decode {} tok/s, prefill {} tok/s ({})**\n\n", plain_markdown(model_text(run)),
       plain_markdown(quant_text(run)), plain_markdown(machine_text(figures)),
-      headline(figures, Lane::decode), headline(figures, Lane::prefill), verdict_text(figures));
+      headline(figures, Lane::decode), headline(figures, Lane::prefill), verdict_text(run));
   out += run.block.empty() ? fmt::format("Block: {}\n", kNotKnown) : block_text(run.block);
   out += "\nConditions (n/a: not measured):\n\n";
   for (const Condition& condition : conditions(run)) {

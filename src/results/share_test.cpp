@@ -147,7 +147,7 @@ TEST(Share, TheBlockOfAPostReadsBack) {
     for (const PastedBlock& block : find_blocks(text)) {
       ++blocks;
       const std::vector<PastedBlock> again =
-          find_blocks(share_post({block.figures, {}, block.lines}));
+          find_blocks(share_post({block.figures, {}, false, block.lines}));
       ASSERT_EQ(again.size(), 1U) << entry.path();
       EXPECT_EQ(again.front().lines, block.lines) << entry.path();
       EXPECT_EQ(again.front().figures.lanes, block.figures.lanes) << entry.path();
@@ -183,7 +183,13 @@ TEST(Share, AFileThatCannotBeTheRunsIsRefused) {
     file.parameters = row.parameters;
     EXPECT_EQ(is_file_of(file, run).has_value(), row.fits) << row.what;
   }
-  EXPECT_TRUE(is_file_of(file_of_gpu_block(), RunFigures{}));
+  // A run that tells no size has its name only.
+  RunFigures named;
+  EXPECT_FALSE(is_file_of(file_of_gpu_block(), named));
+  named.model = file_of_gpu_block().name;
+  EXPECT_TRUE(is_file_of(file_of_gpu_block(), named));
+  named.model = "another-70b";
+  EXPECT_FALSE(is_file_of(file_of_gpu_block(), named));
 }
 
 TEST(Share, NamesWhatAFileWouldFillIn) {

@@ -116,6 +116,38 @@ void check_prompt(const RunFigures& run, const ColdPassFigures& cold, Findings& 
                   *run.context));
 }
 
+/// A warm pass reads the same prompt and writes as many tokens as the cold one: at the warm rates
+/// that takes its time. Of engines that are asked for the whole prompt each time.
+void check_warm_wallclock(const RunFigures& run, const ColdPassFigures& cold, Findings& out) {
+  const LaneFigures& prefill = run.lane(Lane::prefill);
+  const LaneFigures& decode = run.lane(Lane::decode);
+  const auto& wall = run.lane(Lane::wallclock).warm.value;
+  const bool whole = run.engine == "llama.cpp" || run.engine == "ollama";
+  if (!follows_protocol(run) || !whole || !wall || !cold.prefill.seconds) return;
+  if (!prefill.cold.value || !prefill.warm.value || !decode.warm.value) return;
+  const double prompt = *prefill.cold.value * std::max(0.0, *cold.prefill.seconds - kHalfRate);
+  // Medians of three lanes may come from three passes: the fastest of each bounds them all.
+  const double reading = std::max(*prefill.warm.value, prefill.high.value_or(0)) + kHalfRate;
+  const double writing = std::max(*decode.warm.value, decode.high.value_or(0)) + kHalfRate;
+  const double seconds = prompt / reading + (kFewestTokens - 1) / writing;
+  const double most = kMostTokens / seconds;
+  out.judge("lane order", *wall <= most * (1 + kTwoClocks) + kHalfRate,
+            fmt::format("warm: {:.0f} tokens read at {:.1f} tok/s and 128 written at {:.1f} take "
+                        "{:.1f} s, which is {:.1f} tok/s by the wall clock, not {:.1f}",
+                        prompt, reading, writing, seconds, most, *wall));
+}
+
+/// The bar of '#' is the percentage drawn.
+void check_bar_length(const char* name, const PhaseFigures& phase, Findings& out) {
+  if (!phase.marks || !phase.percent) return;
+  constexpr double kWidth = 28;
+  constexpr double kApart = 1.15;  // one mark, and half a percent
+  const double marks = kWidth * *phase.percent / 100;
+  out.judge("breakdown", std::abs(marks - *phase.marks) <= kApart,
+            fmt::format("{}: {} of 28 marks are {:.0f}%, not {:.0f}%", name, *phase.marks,
+                        100 * *phase.marks / kWidth, *phase.percent));
+}
+
 void check_bars(const ColdPassFigures& cold, Findings& out) {
   if (!cold.seconds || *cold.seconds <= 0) return;
   const struct {
@@ -130,6 +162,7 @@ void check_bars(const ColdPassFigures& cold, Findings& out) {
   for (const auto& each : phases) {
     all = all && each.phase.seconds;
     sum += each.phase.seconds.value_or(0);
+    check_bar_length(each.name, each.phase, out);
     if (!each.phase.seconds || !each.phase.percent) continue;
     const double percent = 100 * *each.phase.seconds / *cold.seconds;
     const double slack = 1 + 100 * kHalfRate / *cold.seconds * (1 + percent / 100);
@@ -181,6 +214,11 @@ void check_meters(const RunFigures& run, Findings& out) {
     out.judge("cpu", *run.cpu.busy_cores <= *run.cpu.cores * kTicks,
               fmt::format("{:.1f} cores busy of {}", *run.cpu.busy_cores, *run.cpu.cores));
   }
+  if (run.cpu.threads && run.cold_pass && run.cold_pass->threads) {
+    out.judge("cpu", *run.cpu.threads == *run.cold_pass->threads,
+              fmt::format("{} threads in the cpu line, {} in the cold pass", *run.cpu.threads,
+                          *run.cold_pass->threads));
+  }
   const PlacementFigures& place = run.placement;
   const bool whole = place.engagement == Engagement::engaged && place.gpu_share.value_or(1) == 1;
   const bool loaded = run.cold_pass && !run.server_was_warm;
@@ -216,6 +254,7 @@ Verification verify(const RunFigures& run) {
     check_bars(*run.cold_pass, out);
     check_cold_tokens(run, *run.cold_pass, out);
     check_prompt(run, *run.cold_pass, out);
+    check_warm_wallclock(run, *run.cold_pass, out);
   }
   check_energy(run, out);
   check_meters(run, out);
@@ -223,6 +262,16 @@ Verification verify(const RunFigures& run) {
   check_headline(run, out);
   check_physics(run, drafts(run), out);
   return out.take();
+}
+
+Verification verify(const PastedBlock& block) {
+  Verification out = verify(block.figures);
+  if (block.other_state && block.figures.state) {
+    out.contradictions.push_back(
+        {"headline", fmt::format("two VERDICT lines: {}, and {}", name_of(*block.figures.state),
+                                 name_of(*block.other_state))});
+  }
+  return out;
 }
 
 }  // namespace picchio::results

@@ -138,15 +138,75 @@ void check_arguments(const PlacementFigures& place, Findings& out) {
   }
 }
 
+enum class System { unknown, mac, other };
+
+/// A name that was cut is no system's.
+System system_of(std::string_view os) {
+  const std::string_view name = os.substr(0, os.find(' '));
+  if (name == "macOS") return System::mac;
+  constexpr std::array<std::string_view, 4> kOthers = {"Linux", "Windows", "FreeBSD", "Android"};
+  return std::ranges::find(kOthers, name) != kOthers.end() ? System::other : System::unknown;
+}
+
+bool names_any(const std::string& device, const auto& words) {
+  return std::ranges::any_of(words, [&](const char* word) { return device.contains(word); });
+}
+
+/// Backends drive devices of some makers. Vulkan, SYCL and OpenCL drive what has a driver for them.
+void check_backend(const PlacementFigures& place, Findings& out) {
+  if (place.device.empty()) return;
+  const std::string device = lower(place.device);
+  bool possible = true;
+  if (place.backend == "CUDA") {
+    // A layer that runs CUDA programs on other makers' devices names itself.
+    possible =
+        device.contains("zluda") || !names_any(device, std::array{"radeon", "instinct", "apple m",
+                                                                  "intel", "arc(tm)", "adreno"});
+  } else if (place.backend == "ROCm") {
+    possible = !names_any(
+        device, std::array{"geforce", "nvidia", "quadro", "tesla", "apple m", "intel", "adreno"});
+  } else if (place.backend == "Metal") {
+    // Old Macs had cards of NVIDIA's, none of these.
+    possible = !names_any(device, std::array{"rtx", "gtx 16", "arc(tm)", "intel(r) arc", "tesla",
+                                             "instinct", "adreno", "a100", "h100"});
+  } else {
+    return;
+  }
+  out.judge("device", possible, fmt::format("{} does not drive a {}", place.backend, place.device));
+}
+
+/// "m2 ultra" of "Apple M2 Ultra (virtual)"; empty: it is none that is named so.
+std::string apple_chip(std::string_view name) {
+  const std::vector<std::string_view> words = split_blanks(name);
+  if (words.size() < 2 || words[0] != "Apple") return "";
+  std::string out = lower(words[1]);
+  std::erase(out, ',');
+  const bool family =
+      out.size() >= 2 && (out[0] == 'm' || out[0] == 'a') && out[1] >= '0' && out[1] <= '9';
+  if (!family) return "";
+  std::string more = words.size() > 2 ? lower(words[2]) : "";
+  std::erase(more, ',');
+  if (more == "pro" || more == "max" || more == "ultra") out += " " + more;
+  return out;
+}
+
 void check_named_devices(const RunFigures& run, Findings& out) {
   const PlacementFigures& place = run.placement;
-  const bool mac = run.machine.os.starts_with("macOS");
-  const bool known = !run.machine.os.empty();
-  if (known && place.backend == "Metal") {
-    out.judge("device", mac, fmt::format("Metal on {}", run.machine.os));
+  const System system = system_of(run.machine.os);
+  if (system != System::unknown && place.backend == "Metal") {
+    out.judge("device", system == System::mac, fmt::format("Metal on {}", run.machine.os));
   }
-  if (known && (place.backend == "CUDA" || place.backend == "ROCm")) {
-    out.judge("device", !mac, fmt::format("{} on {}", place.backend, run.machine.os));
+  if (system != System::unknown && (place.backend == "CUDA" || place.backend == "ROCm")) {
+    out.judge("device", system != System::mac,
+              fmt::format("{} on {}", place.backend, run.machine.os));
+  }
+  check_backend(place, out);
+  const std::string worked = apple_chip(place.device);
+  const std::string has = apple_chip(run.machine.chip);
+  if (!worked.empty() && !has.empty()) {
+    out.judge(
+        "device", worked == has,
+        fmt::format("the model ran on {}, the machine is {}", place.device, run.machine.chip));
   }
   if (place.device.empty() || run.machine.gpu.empty()) return;
   // A run in software names what it ran on, and the footer the card that stood by.

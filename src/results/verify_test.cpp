@@ -59,6 +59,54 @@ TEST(Verify, NoTrueBlockIsFlagged) {
   }
 }
 
+TEST(Verify, NoCutOfATrueBlockIsFlagged) {
+  std::size_t tried = 0;
+  for (const auto& [name, text] : true_blocks()) {
+    for (std::size_t end = 1; end <= text.size(); ++end) {
+      for (const char* behind : {"", "..."}) {
+        for (const PastedBlock& block : find_blocks(text.substr(0, end) + behind)) {
+          const Verification found = verify(block.figures);
+          ASSERT_TRUE(found.contradictions.empty())
+              << name << " at " << end << " + " << behind << "\n"
+              << told(found);
+          ++tried;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 1000U);
+  RecordProperty("cuts", static_cast<int>(tried));
+}
+
+TEST(Verify, NoPastedFormOfATrueBlockIsFlaggedWhereverItIsCut) {
+  std::size_t tried = 0;
+  for (const auto& [name, text] : true_blocks()) {
+    for (const char* prefix : {"> ", "+ ", "- ", "[10:22:13] <bob> ", "| ", "12: ", "**"}) {
+      std::string pasted;
+      for (const char c : prefix + text) {
+        pasted += c;
+        if (c == '\n') pasted += prefix;
+      }
+      // A dash for the wave, as editors put it.
+      for (std::size_t at = pasted.find('~'); at != std::string::npos; at = pasted.find('~', at)) {
+        pasted.replace(at, 1, "\xE2\x80\x93");
+      }
+      constexpr std::size_t kStep = 17;  // of every byte, as long as one run takes
+      for (std::size_t end = tried % kStep; end <= pasted.size(); end += kStep) {
+        for (const PastedBlock& block : find_blocks(std::string_view(pasted).substr(0, end))) {
+          const Verification found = verify(block.figures);
+          ASSERT_TRUE(found.contradictions.empty())
+              << name << ", " << prefix << ", at " << end << "\n"
+              << told(found);
+          ++tried;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 1000U);
+  RecordProperty("cuts", static_cast<int>(tried));
+}
+
 struct Lie {
   const char* block;
   const char* from;
@@ -116,6 +164,40 @@ constexpr Lie kLies[] = {
     {"server-endpoint", "prefill ran 27x", "prefill ran 97x", "headline"},
     {"server-endpoint", "work 99%, mem", "work 9%, mem", "headline"},
     {"server-endpoint", "     17.4 tok/s", "     27.4 tok/s", "lane order"},
+    {"healthy-metal", "     15.5 tok/s\n  warm span      585~591      21.0~21.2      15.4~15.5",
+     "     19.5 tok/s\n  warm span      585~591      21.0~21.2      19.4~19.5", "lane order"},
+    {"cpu-fallback", "      3.0 tok/s\n", "      5.0 tok/s\n", "lane order"},
+    {"healthy-metal", "588.0 tok/s     21.1", "588000.0 tok/s     21.1", "compute"},
+    {"linux-5090-cuda", "9150.9 tok/s", "915000.9 tok/s", "compute"},
+    {"healthy-metal", "Qwen3.5-9B-", "Qwen3.5-70B-", "size"},
+    {"healthy-metal", "Qwen3.5-9B-", "Qwen3.5-4B-", "size"},
+    {"healthy-metal", "Qwen3.5-9B-", "Mixtral-8x7B-", "size"},
+    {"healthy-metal", "Qwen3.5-9B-", "Gemma-E2B-", "size"},
+    {"ollama-35b", "qwen3.6:35b-a3b", "qwen3.6:80b-a3b", "size"},
+    {"healthy-metal", "Q4_K_M", "Q5_K_M", "size"},
+    {"healthy-metal", "Q4_K_M", "Q6_K", "size"},
+    {"healthy-metal", "-- picchio v0.1.0 mp1 on Apple M5",
+     "-- picchio v0.1.0 mp1 on Apple M2 Ultra", "device"},
+    {"healthy-metal", "(Metal: Apple M5)", "(Metal: Apple M5 Max)", "device"},
+    {"linux-4090", "CUDA: GeForce RTX 4090", "CUDA: AMD Radeon RX 7900 XTX", "device"},
+    {"linux-4090", "CUDA: GeForce RTX 4090", "CUDA: Intel(R) Arc(TM) A770", "device"},
+    {"linux-4090", "CUDA: GeForce RTX 4090", "CUDA: Apple M4", "device"},
+    {"linux-4090", "CUDA: GeForce RTX 4090", "ROCm: GeForce RTX 4090", "device"},
+    {"healthy-metal", "(Metal: Apple M5)", "(Metal: GeForce RTX 4090)", "device"},
+    {"linux-5090-cuda", "CUDA: GeForce RTX 5090", "CUDA: GeForce GTX 1060", "bandwidth"},
+    {"healthy-metal", "mem +6.0 GiB", "mem +60.0 GiB", "memory"},
+    {"linux-5090-cuda", "mem +6.0 GiB", "mem +600 GiB", "memory"},
+    {"cpu-only-machine", "decode, 2 threads", "decode, 8 threads", "cpu"},
+    {"cpu-only-machine", "2/2 threads", "1/2 threads", "cpu"},
+    {"cpu-fallback", "[--device none -ngl 0]", "[--device none]", "headline"},
+    {"cpu-fallback", "flag: --device none -ngl 0", "flag: --device none -ngl 4", "headline"},
+    {"cpu-fallback", "WHY: forced by flag: --device none", "WHY: forced by the flag -nkvo",
+     "headline"},
+    {"healthy-metal", "#####.......................", "##############..............", "breakdown"},
+    {"healthy-metal", "#################...........", "############################", "breakdown"},
+    {"healthy-metal", "VERDICT: HEALTHY.", "**VERDICT: SILENT CPU FALLBACK.**", "headline"},
+    {"cpu-fallback", "VERDICT: SILENT CPU FALLBACK.", "\xE2\x9C\x85 __VERDICT: HEALTHY.__",
+     "headline"},
     // Of this program's own.
     {"llvmpipe-ngl-4", "NOT ENGAGED: 0/9", "PARTIAL: 7/9", "arguments"},
     {"cpu-only-machine", "NOT ENGAGED: 0/", "NOT ENGAGED: 5/", "layers"},
@@ -165,6 +247,33 @@ TEST(Verify, HonestOddities) {
         "  warm mid   802.0 tok/s     60.0 tok/s     30.0 tok/s\n"
         "VERDICT: HEALTHY. The GPU did the work.\n"
         "-- picchio v0.1.0 mp1 on AMD Ryzen + GeForce RTX 3090 x2, 96 GB, Linux 6\n",
+        // Every label of this model keeps its experts in four bits.
+        "model    gpt-oss-20b-Q8_0.gguf, 20.91 B, 11.27 GiB, llama.cpp b9430\n"
+        "gpu      ENGAGED: 25/25 layers on GPU (Vulkan: Apple M4 Max)\n"
+        "ctx 4096         prefill         decode      wallclock\n"
+        "  warm mid  1302.0 tok/s     70.0 tok/s     50.0 tok/s\n"
+        "VERDICT: HEALTHY. The GPU did the work.\n"
+        "-- picchio v0.1.0 mp1 on Apple M4 Max (virtual), 64 GB, macOS 26.1\n",
+        // Names that tell a size otherwise.
+        "model    stablelm-2-1_6b-chat-Q4_K_M.gguf, 1.64 B, 0.96 GiB, llama.cpp b9430\n"
+        "gpu      ENGAGED: 25/25 layers on GPU (CUDA: AMD Radeon RX 6800 XT [ZLUDA])\n"
+        "VERDICT: HEALTHY. The GPU did the work.\n"
+        "-- picchio v0.1.0 mp1 on AMD Ryzen + AMD Radeon RX 6800 XT, 64 GB, Linux 6.1\n",
+        "model    gemma-3n-E4B-it-Q4_K_M.gguf, 6.87 B, 4.22 GiB, llama.cpp b9430\n"
+        "gpu      ENGAGED: 36/36 layers on GPU (CUDA: GeForce GTX 1060)\n"
+        "VERDICT: HEALTHY. The GPU did the work.\n",
+        "model    Mixtral-8x7B-Instruct-v0.1.Q4_K_M.gguf, 46.70 B, 24.62 GiB, llama.cpp b9430\n"
+        "gpu      PARTIAL: 20/33 layers on GPU (ROCm: AMD Radeon RX 7900 XTX) [-ngl=20]\n"
+        "VERDICT: PARTIAL OFFLOAD. x\nWHY: forced by the flag --n-gpu-layers 20: leave it out\n"
+        "-- picchio v0.1.0 mp1 on AMD Ryzen + AMD Radeon RX 7900 XTX, 64 GB, Linux 6.1\n",
+        "model    Llama-4-Scout-17B-16E-Q4_K_M.gguf, 107.77 B, 60.86 GiB, llama.cpp b9430\n"
+        "gpu      ENGAGED: 49/49 layers on GPU (Metal: AMD Radeon Pro W6800X Duo)\n"
+        "VERDICT: HEALTHY. x\n",
+        "model    Qwen2.5-7B-Instruct-1M-UD-Q4_K_XL.gguf, 7.62 B, 4.51 GiB, llama.cpp b9430\n"
+        "gpu      ENGAGED: 29/29 layers on GPU (Vulkan: AMD Radeon 8060S)\n"
+        "os       gpu idle 0%, work 98%, mem +60.5 GiB, 343 W\n"
+        "VERDICT: HEALTHY. x\n"
+        "-- picchio v0.1.0 mp1 on AMD Ryzen AI MAX+ 395 + AMD Radeon 8060S, 32 GB, Linux 6.1\n",
         // A small model, most of it a fine embedding.
         "model    gemma-3-270m-Q4_K_M.gguf, 268.10 M, 241.40 MiB, llama.cpp b9430\n"
         "gpu      ENGAGED: 19/19 layers on GPU (CUDA: GeForce RTX 4090)\n"

@@ -1,15 +1,17 @@
 #include "results/vet.h"
 
 #include "base/text.h"
-#include "evidence/card.h"
 #include "results/block_reader.h"
 #include "results/post_words.h"
+#include "results/vet_cues.h"
 #include "results/vet_patterns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace picchio::results {
@@ -54,68 +56,74 @@ constexpr std::array<ConditionText, kConditions> kTexts = {{
      "temp, top-k, top-p, min-p, seed"},
 }};
 
-/// Behind these words, in a sentence, nothing is stated: it is forgotten, planned or somebody's.
-constexpr std::array<std::string_view, 18> kNotStating = {
-    "forgot", "unsure",  "dunno",     "whether",     "will",        "gonna",
-    "want",   "wanna",   "plan",      "planning",    "considering", "wondering",
-    "might",  "suggest", "recommend", "recommended", "tomorrow",    "someday"};
-
-struct Negated {
-  std::array<std::string_view, 4> first;
-  std::string_view second;
-};
-constexpr std::array kNegated = {Negated{{"don't", "dont", "not", "didn't"}, "know"},
-                                 Negated{{"not", "isn't", "wasn't", "never"}, "sure"},
-                                 Negated{{"no", "no", "any", "no"}, "idea"},
-                                 Negated{{"don't", "dont", "can't", "not"}, "remember"},
-                                 Negated{{"didn't", "didnt", "haven't", "not"}, "check"},
-                                 Negated{{"didn't", "didnt", "haven't", "never"}, "note"},
-                                 Negated{{"haven't", "havent", "not", "never"}, "tried"},
-                                 Negated{{"going", "going", "going", "going"}, "to"}};
-
-bool unsays(const Post& post, std::size_t at, std::size_t first) {
-  const std::string& word = post.words[at].text;
-  if (std::ranges::find(kNotStating, word) != kNotStating.end()) return true;
-  if (at == first) return false;
-  return std::ranges::any_of(kNegated, [&](const Negated& pair) {
-    return word == pair.second &&
-           std::ranges::find(pair.first, post.words[at - 1].text) != pair.first.end();
-  });
-}
-
-/// Whether what begins at `at` is said of this run, not asked for, planned or unknown.
-bool is_stated(const Post& post, std::size_t at) {
-  constexpr std::size_t kReach = 7;
-  const PostSentence& sentence = post.sentences[post.words[at].sentence];
-  // "Is 45 tok/s with Q4_K_M on a 4090 normal?" states all of it.
-  if (sentence.asks && !sentence.has_figure) return false;
-  const std::size_t from = std::max(sentence.begin, at > kReach ? at - kReach : 0);
-  for (std::size_t i = from; i < at; ++i) {
-    if (unsays(post, i, sentence.begin)) return false;
-  }
-  return true;
-}
-
 void state(Vetting& out, Condition condition, std::string words, std::size_t line) {
   auto& slot = out.stated[static_cast<std::size_t>(condition)];
   if (!slot) slot = Statement{std::move(words), line};
 }
 
-/// A kind of runs' words, in the order of the table.
-void hold_patterns(Post& post, Vetting& out) {
-  for (const Pattern& pattern : patterns()) {
-    const bool wanted = !out.of(pattern.condition);
+void add_figure(Vetting& out, std::string words, std::size_t line) {
+  ++out.figure_count;
+  if (out.figures.size() < kMostFigures) out.figures.push_back({std::move(words), line});
+}
+
+/// A table of patterns, compiled.
+struct PatternTable {
+  std::vector<CompiledPattern> rows;
+  FirstWords first;
+
+  explicit PatternTable(std::span<const Pattern> patterns) {
+    for (const Pattern& pattern : patterns) {
+      rows.push_back(compiled(pattern));
+      first.add(rows.back().elements, rows.size() - 1);
+    }
+  }
+
+  /// For each row, the words that it can begin at.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> places(const Post& post) const {
+    std::vector<std::vector<std::size_t>> out(rows.size());
     for (std::size_t at = 0; at < post.words.size(); ++at) {
+      first.each(post.words[at], [&](std::size_t row) { out[row].push_back(at); });
+    }
+    return out;
+  }
+};
+
+const PatternTable& decoy_table() {
+  static const PatternTable table(decoys());
+  return table;
+}
+
+const PatternTable& pattern_table() {
+  static const PatternTable table(patterns());
+  return table;
+}
+
+void forbid(Post& post, std::size_t at, std::size_t length, std::uint32_t conditions) {
+  for (std::size_t i = at; i < at + length; ++i) post.words[i].not_for |= conditions;
+}
+
+/// In the order of the table.
+void hold_patterns(Post& post, Vetting& out) {
+  const PatternTable& decoy = decoy_table();
+  for (std::size_t at = 0; at < post.words.size(); ++at) {
+    decoy.first.each(post.words[at], [&](std::size_t row) {
+      const CompiledPattern& pattern = decoy.rows[row];
+      forbid(post, at, match_length(post, at, pattern), condition_bit(pattern.row->condition));
+    });
+  }
+  const PatternTable& table = pattern_table();
+  const auto places = table.places(post);
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const CompiledPattern& pattern = table.rows[row];
+    const Condition condition = pattern.row->condition;
+    for (const std::size_t at : places[row]) {
       // What takes its words takes them everywhere.
-      if (!wanted && !pattern.takes) break;
+      if (out.of(condition) && !pattern.row->takes) break;
       const std::size_t length = match_length(post, at, pattern);
       if (length == 0) continue;
-      if (pattern.takes) {
-        for (std::size_t i = at; i < at + length; ++i) post.words[i].taken = true;
-      }
-      if (!is_stated(post, at)) continue;
-      state(out, pattern.condition, post.quote(at, at + length), post.words[at].line);
-      if (!pattern.takes) break;
+      if (pattern.row->takes) forbid(post, at, length, ~std::uint32_t{0});
+      if (out.of(condition) || !is_stated(post, at, at + length, condition)) continue;
+      state(out, condition, post.quote(at, at + length), post.words[at].line);
     }
   }
 }
@@ -134,13 +142,10 @@ void read_block(const PastedBlock& block, Vetting& out) {
     const LaneFigures& figures = run.lane(each);
     const Rate& rate = figures.warm.value ? figures.warm : figures.cold;
     if (!rate.value) continue;
-    out.figures.push_back(
-        {fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line});
+    add_figure(out, fmt::format("{} {:.1f} tok/s", name_of(each), *rate.value), block.first_line);
   }
-  const std::string label = run.quant.empty() ? label_in_name(run.model) : run.quant;
-  const std::optional<int> with_threads =
-      run.cpu.threads ? run.cpu.threads
-                      : (run.cold_pass ? run.cold_pass->threads : std::optional<int>());
+  const std::string label = run.quant_label();
+  const std::optional<int> with_threads = run.threads();
   const bool placed =
       (run.placement.engagement && *run.placement.engagement != Engagement::no_evidence) ||
       run.placement.gpu_share;
@@ -198,7 +203,9 @@ Result<Vetting> vet(std::string_view text) {
   Vetting out;
   std::vector<std::string> lines = post_lines(text);
   std::vector<bool> skip(lines.size(), false);
-  for (const PastedBlock& block : find_blocks(text)) {
+  // Each block has a line that begins so, and most posts have none.
+  const bool may_hold_block = text.contains("model");
+  for (const PastedBlock& block : may_hold_block ? find_blocks(text) : std::vector<PastedBlock>()) {
     ++out.blocks;
     read_block(block, out);
     for (std::size_t i = 0; i < block.lines.size(); ++i) {
@@ -209,8 +216,8 @@ Result<Vetting> vet(std::string_view text) {
   spell_out_tables(lines);
   Post post = read_post(std::move(lines), skip);
   for (const FigureWords& figure : mark_figures(post)) {
-    out.figures.push_back({post.quote(figure.begin, figure.end), post.words[figure.begin].line});
-    if (figure.is_range) {
+    add_figure(out, post.quote(figure.begin, figure.end), post.words[figure.begin].line);
+    if (figure.is_range && !out.of(spread)) {
       state(out, spread, post.quote(figure.begin, figure.end), post.words[figure.begin].line);
     }
   }
@@ -218,22 +225,27 @@ Result<Vetting> vet(std::string_view text) {
     return with_hint(fail(ErrorKind::not_found, "the text quotes no tok/s figure"),
                      "such as '45 tok/s', '45 t/s', '45 tokens per second', or a block");
   }
+  decoy_table();
+  pattern_table();
+  prepare_cues();
+  know_words(post);
+  mark_cues(post);
   hold_patterns(post, out);
   return out;
 }
 
 std::string vetting_text(const Vetting& vetting) {
   const std::size_t count = vetting.stated_count();
-  std::string out = fmt::format("picchio vet: {} tok/s figure{}, {} of {} conditions stated\n",
-                                vetting.figures.size(), vetting.figures.size() == 1 ? "" : "s",
-                                count, kConditions);
+  std::string out =
+      fmt::format("picchio vet: {} tok/s figure{}, {} of {} conditions stated\n",
+                  vetting.figure_count, vetting.figure_count == 1 ? "" : "s", count, kConditions);
   constexpr std::size_t kShown = 6;
   for (std::size_t i = 0; i < std::min(kShown, vetting.figures.size()); ++i) {
     out += fmt::format("  figure     {} (line {})\n", vetting.figures[i].words,
                        vetting.figures[i].line);
   }
-  if (vetting.figures.size() > kShown) {
-    out += fmt::format("  figure     and {} more\n", vetting.figures.size() - kShown);
+  if (vetting.figure_count > kShown) {
+    out += fmt::format("  figure     and {} more\n", vetting.figure_count - kShown);
   }
   for (const bool wanted : {true, false}) {
     for (const auto& [text, stated] : all_of(vetting)) {
@@ -257,6 +269,7 @@ std::string vetting_json(const Vetting& vetting) {
   for (const Statement& figure : vetting.figures) {
     out["figures"].push_back({{"words", figure.words}, {"line", figure.line}});
   }
+  out["figure_count"] = vetting.figure_count;
   out["blocks"] = vetting.blocks;
   out["stated"] = vetting.stated_count();
   out["conditions"] = Json::array();

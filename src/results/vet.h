@@ -56,8 +56,12 @@ struct Statement {
   std::size_t line = 0;
 };
 
+// A thousand figures are a log.
+inline constexpr std::size_t kMostFigures = 1000;
+
 struct Vetting {
-  std::vector<Statement> figures;  // each "45.2 tok/s"; never empty
+  std::vector<Statement> figures;  // each "45.2 tok/s", the first kMostFigures; never empty
+  std::size_t figure_count = 0;    // all of them
   std::size_t blocks = 0;
   /// Where each condition is first stated; absent: it is left out.
   std::array<std::optional<Statement>, kConditions> stated;

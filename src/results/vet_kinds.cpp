@@ -6,12 +6,26 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_set>
 
 namespace picchio::results {
 namespace {
 
 bool all_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+using WordSet = std::unordered_set<std::string_view>;
+
+WordSet set_of(std::string_view list) {
+  WordSet out;
+  for (const std::string_view each : split(list, '|')) out.insert(each);
+  return out;
+}
+
+/// No word without one is of a kind but for those that stand in a list.
+bool has_digit(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 constexpr std::string_view kDigits = "0123456789";
@@ -28,10 +42,11 @@ bool is_family(const PostWord& word) {
       "ernie",    "hunyuan", "exaone",    "devstral", "qwq",       "starcoder", "vicuna",
       "hermes",   "dolphin", "codellama", "yi",       "stablelm",  "internlm",  "jamba",
       "rwkv",     "lfm",     "bitnet",    "aya",      "medgemma",  "codestral"};
-  return std::ranges::any_of(kFamilies, [&](std::string_view family) {
-    std::string_view rest = word.text;
-    return take_prefix(rest, family) && (rest.empty() || is_number_text(rest));
-  });
+  static const WordSet names(kFamilies.begin(), kFamilies.end());
+  const std::string_view text = word.text;
+  const std::size_t digit = std::min(text.find_first_of(kDigits), text.size());
+  const std::string_view behind = text.substr(digit);
+  return names.contains(text.substr(0, digit)) && (behind.empty() || is_number_text(behind));
 }
 
 /// "8b", "0.6b", "270m", "8x7b".
@@ -47,19 +62,18 @@ bool is_size(const PostWord& word) {
 }
 
 bool is_model_word(const PostWord& word) {
-  return is_in(
-             "coder|instruct|chat|vl|next|r1|v3|v3.1|small|large|medium|nemo|it|distill|flash|air|"
-             "ud|oss|"
-             "qwen|llama|math|base|mini|moe|code|pro|thinking|nano|super|tulu|e|a|ai|2507|2501|"
-             "lite|"
-             "experimental|hermes|abliterated",
-             word.text) ||
-         is_number_text(word.text) ||
+  static const WordSet kWords = set_of(
+      "coder|instruct|chat|vl|next|r1|v3|v3.1|small|large|medium|nemo|it|distill|flash|air|"
+      "ud|oss|"
+      "qwen|llama|math|base|mini|moe|code|pro|thinking|nano|super|tulu|e|a|ai|2507|2501|"
+      "lite|"
+      "experimental|hermes|abliterated");
+  return kWords.contains(word.text) || is_number_text(word.text) ||
          (word.text.starts_with('v') && is_number_text(word.text.substr(1)));
 }
 
 bool is_quant(const PostWord& word) {
-  if (word.taken) return false;
+  if (word.number || !has_digit(word.text)) return false;
   std::string text = word.text;
   if (text.ends_with(".gguf")) text.resize(text.size() - 5);
   if (!label_in_name(text).empty()) return true;
@@ -74,11 +88,11 @@ bool is_kv_type(const PostWord& word) {
 }
 
 bool is_engine(const PostWord& word) {
-  return is_in(
+  static const WordSet kWords = set_of(
       "llama.cpp|llamacpp|llamafile|ollama|lmstudio|vllm|sglang|koboldcpp|kobold.cpp|tabbyapi|"
       "exllama|exllamav2|exllamav3|ik_llama|ik_llama.cpp|ktransformers|mistral.rs|oobabooga|"
-      "gpt4all|lmdeploy|mlx|openvino|ramalama|croco.cpp|stable.cpp|mlx_lm|aphrodite|jan.ai",
-      word.text);
+      "gpt4all|lmdeploy|mlx|openvino|ramalama|croco.cpp|stable.cpp|mlx_lm|aphrodite|jan.ai");
+  return kWords.contains(word.text);
 }
 
 bool is_hash(const PostWord& word) {
@@ -106,18 +120,17 @@ bool is_dotted(const PostWord& word) {
 
 bool is_gpu(const PostWord& word) {
   std::string_view text = word.text;
-  if (is_in("a100|h100|h200|h20|b200|b300|gb200|gb10|gh200|l40|l40s|a40|a6000|a5000|a4000|a4500|"
-            "a2000|"
-            "p40|p100|v100|"
-            "k80|m40|mi25|mi50|mi60|mi100|mi210|mi250|mi250x|mi300|mi300a|mi300x|mi325x|mi350x|"
-            "mi355x|"
-            "a770|a750|a380|b580|b570|b60|8060s|8050s|780m|680m|890m|880m|7900xtx|7900xt|6900xt|"
-            "6800xt|"
-            "9070xt|9060xt|4090ti|3090ti|3080ti|3070ti|3060ti|1080ti|2080ti|4070ti|4060ti|5060ti|"
-            "5070ti|radeonvii|w7900|w7800|w6800|threadripper|epyc|xeon",
-            text)) {
-    return true;
-  }
+  static const WordSet kWords = set_of(
+      "a100|h100|h200|h20|b200|b300|gb200|gb10|gh200|l40|l40s|a40|a6000|a5000|a4000|a4500|"
+      "a2000|"
+      "p40|p100|v100|"
+      "k80|m40|mi25|mi50|mi60|mi100|mi210|mi250|mi250x|mi300|mi300a|mi300x|mi325x|mi350x|"
+      "mi355x|"
+      "a770|a750|a380|b580|b570|b60|8060s|8050s|780m|680m|890m|880m|7900xtx|7900xt|6900xt|"
+      "6800xt|"
+      "9070xt|9060xt|4090ti|3090ti|3080ti|3070ti|3060ti|1080ti|2080ti|4070ti|4060ti|5060ti|"
+      "5070ti|radeonvii|w7900|w7800|w6800|threadripper|epyc|xeon");
+  if (kWords.contains(text)) return true;
   // "rtx4090", "rx7900xtx"
   for (const std::string_view brand : {"rtx", "gtx", "rx"}) {
     std::string_view rest = text;
@@ -130,11 +143,10 @@ bool is_gpu(const PostWord& word) {
 bool is_card(const PostWord& word) {
   std::string_view text = word.text;
   if (text.ends_with('s')) text.remove_suffix(1);  // "two 3090s"
-  return !word.figure &&
-         is_in(
-             "1060|1070|1080|1650|1660|2060|2070|2080|3050|3060|3070|3080|3090|4050|4060|4070|4080|"
-             "4090|5050|5060|5070|5080|5090|6600|6700|6800|6900|6950|7600|7700|7800|7900|9060|9070",
-             text);
+  static const WordSet kWords = set_of(
+      "1060|1070|1080|1650|1660|2060|2070|2080|3050|3060|3070|3080|3090|4050|4060|4070|4080|"
+      "4090|5050|5060|5070|5080|5090|6600|6700|6800|6900|6950|7600|7700|7800|7900|9060|9070");
+  return !word.figure && kWords.contains(text);
 }
 
 /// What a brand goes before: "RTX 4090", "GTX 1060ti", "Arc A770".
@@ -185,57 +197,78 @@ bool is_at_most(const PostWord& word, double most) {
   return is_plain_number(word) && word.number.value_or(most) <= most && !word.text.ends_with('k');
 }
 
+// Of which words a kind can be: most texts are long for one of them.
+constexpr unsigned kOfNumbers = 1;
+constexpr unsigned kOfLetters = 2;  // words without a digit
+constexpr unsigned kOfBoth = 4;     // "q8", "qwen3", "4090ti"
+constexpr unsigned kOfFigures = 8;
+
 struct Kind {
   std::string_view name;
+  unsigned of;
   bool (*is)(const PostWord& word);
 };
 
 constexpr std::array kKinds = std::to_array<Kind>({
-    {"<n>", is_plain_number},
-    {"<large>",
+    {"<n>", kOfNumbers, is_plain_number},
+    {"<large>", kOfNumbers,
      [](const PostWord& word) { return is_plain_number(word) && word.number.value_or(0) >= 100; }},
-    {"<small>", [](const PostWord& word) { return is_at_most(word, 512) && *word.number >= 1; }},
-    {"<temp>", [](const PostWord& word) { return is_at_most(word, 2); }},
-    {"<bits>", [](const PostWord& word) { return is_at_most(word, 16) && *word.number > 1; }},
-    {"<ctx>", is_context},
-    {"<figure>", [](const PostWord& word) { return word.figure; }},
-    {"<gguf>", [](const PostWord& word) { return word.text.ends_with(".gguf"); }},
-    {"<family>", is_family},
-    {"<modelword>", is_model_word},
-    {"<version>",
+    {"<small>", kOfNumbers,
+     [](const PostWord& word) { return is_at_most(word, 512) && *word.number >= 1; }},
+    {"<temp>", kOfNumbers, [](const PostWord& word) { return is_at_most(word, 2); }},
+    {"<bits>", kOfNumbers,
+     [](const PostWord& word) { return is_at_most(word, 16) && *word.number > 1; }},
+    {"<ctx>", kOfNumbers, is_context},
+    {"<figure>", kOfFigures, [](const PostWord& word) { return word.figure; }},
+    {"<gguf>", kOfLetters | kOfBoth,
+     [](const PostWord& word) { return word.text.ends_with(".gguf"); }},
+    {"<family>", kOfLetters | kOfBoth, is_family},
+    {"<modelword>", kOfNumbers | kOfLetters | kOfBoth, is_model_word},
+    {"<version>", kOfNumbers | kOfBoth,
      [](const PostWord& word) {
        return is_number_text(word.text) && word.text.contains('.') && !word.figure;
      }},
-    {"<size>", is_size},
-    {"<quant>", is_quant},
-    {"<kvtype>", is_kv_type},
-    {"<engine>", is_engine},
-    {"<build>", is_build},
-    {"<hash>", is_hash},
-    {"<dotted>", is_dotted},
-    {"<gpu>", is_gpu},
-    {"<gpuname>", [](const PostWord& word) { return is_gpu(word) || is_gpu_number(word); }},
-    {"<gpunumber>", is_gpu_number},
-    {"<card>", is_card},
-    {"<chip>", is_chip},
-    {"<cpumodel>", is_cpu_model},
-    {"<pp>", [](const PostWord& word) { return is_test(word, "pp"); }},
-    {"<tg>", [](const PostWord& word) { return is_test(word, "tg"); }},
-    {"<depth>", [](const PostWord& word) { return is_test(word, "d") && word.text.size() >= 4; }},
-    {"<osversion>", [](const PostWord& word) { return is_in("7|8|8.1|10|11|server", word.text); }},
-    {"<winword>", is_windows},
-    {"<driverword>", is_driver},
+    {"<size>", kOfBoth, is_size},
+    {"<quant>", kOfBoth, is_quant},
+    {"<kvtype>", kOfBoth, is_kv_type},
+    {"<engine>", kOfLetters | kOfBoth, is_engine},
+    {"<build>", kOfBoth, is_build},
+    {"<hash>", kOfNumbers | kOfBoth, is_hash},
+    {"<dotted>", kOfNumbers | kOfBoth, is_dotted},
+    {"<gpu>", kOfLetters | kOfBoth, is_gpu},
+    {"<gpuname>", kOfNumbers | kOfLetters | kOfBoth,
+     [](const PostWord& word) { return is_gpu(word) || is_gpu_number(word); }},
+    {"<gpunumber>", kOfNumbers | kOfBoth, is_gpu_number},
+    {"<card>", kOfNumbers | kOfBoth, is_card},
+    {"<chip>", kOfBoth, is_chip},
+    {"<cpumodel>", kOfNumbers | kOfBoth, is_cpu_model},
+    {"<pp>", kOfBoth, [](const PostWord& word) { return is_test(word, "pp"); }},
+    {"<tg>", kOfBoth, [](const PostWord& word) { return is_test(word, "tg"); }},
+    {"<depth>", kOfBoth,
+     [](const PostWord& word) { return is_test(word, "d") && word.text.size() >= 4; }},
+    {"<osversion>", kOfNumbers | kOfLetters | kOfBoth,
+     [](const PostWord& word) { return is_in("7|8|8.1|10|11|server", word.text); }},
+    {"<winword>", kOfBoth, is_windows},
+    {"<driverword>", kOfBoth, is_driver},
 });
 
 }  // namespace
 
-bool is_kind(std::string_view name, const PostWord& word) {
-  const auto found = std::ranges::find(kKinds, name, &Kind::name);
-  return found != kKinds.end() && found->is(word);
+std::uint64_t kinds_of(const PostWord& word) {
+  std::uint64_t out = 0;
+  const unsigned of = word.figure            ? kOfFigures
+                      : word.number          ? kOfNumbers
+                      : has_digit(word.text) ? kOfBoth
+                                             : kOfLetters;
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if ((kKinds[i].of & of) != 0 && kKinds[i].is(word)) out |= std::uint64_t{1} << i;
+  }
+  return out;
 }
 
-bool is_known_kind(std::string_view name) {
-  return std::ranges::find(kKinds, name, &Kind::name) != kKinds.end();
+std::uint64_t kind_bit(std::string_view name) {
+  const auto found = std::ranges::find(kKinds, name, &Kind::name);
+  return found == kKinds.end() ? 0 : std::uint64_t{1} << (found - kKinds.begin());
 }
 
 bool is_in(std::string_view list, std::string_view word) {

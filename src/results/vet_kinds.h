@@ -3,14 +3,15 @@
 
 #include "results/post_words.h"
 
+#include <cstdint>
 #include <string_view>
 
 namespace picchio::results {
 
-/// Whether `word` is of the kind, "<n>" among them; a kind that does not exist has no words.
-[[nodiscard]] bool is_kind(std::string_view name, const PostWord& word);
-/// For a test of the table.
-[[nodiscard]] bool is_known_kind(std::string_view name);
+/// A bit for each kind that `word` is of, "<n>" among them.
+[[nodiscard]] std::uint64_t kinds_of(const PostWord& word);
+/// The bit of the kind `name`; 0: it does not exist.
+[[nodiscard]] std::uint64_t kind_bit(std::string_view name);
 
 /// Whether `word` is one of "a|b|c".
 [[nodiscard]] bool is_in(std::string_view list, std::string_view word);

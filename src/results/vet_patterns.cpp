@@ -38,7 +38,11 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
      "", "", true},
     {kv_type, "<kvtype> / <kvtype> kv", "", "", true},
     {kv_type, "<kvtype> kv|k|v cache?", "", "", true},
+    {kv_type, "<kvtype> cache", "", "", true},
+    {kv_type, "cache type? ~ <kvtype>", "", "", true},
+    {kv_type, "<kvtype> for the? kv|cache cache?", "", "", true},
     {kv_type, "<n> bit kv", "", "", true},
+    {kv_type, "no kv cache? quant|quantization|quantisation"},
     {kv_type, "kv cache? quant|quantization|quantisation|quantized ~ off|none|no|unquantized"},
     {kv_type, "unquantized|unquantised|quantized|default kv cache|quant"},
 
@@ -84,16 +88,18 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
     {build, "<engine>|studio|cpp version|ver|release|build? <dotted>"},
     {build, "<dotted> of <engine>"},
 
-    {hardware, "<gpu>"},
-    {hardware, "rtx|gtx|geforce|rx|radeon|quadro|titan|arc <gpunumber>"},
+    {hardware, "<gpu> ti|super|xt|xtx|pcie|sxm|nvl? super?"},
+    {hardware,
+     "rtx|gtx|geforce|rx|radeon|quadro|titan|arc rtx|gtx|rx|pro? <gpunumber> "
+     "ti|super|xt|xtx|gre|d|laptop|mobile|ada? super|laptop|mobile|gpu?"},
     {hardware, "rtx|quadro|pro|radeon pro? <gpuname>|w7900|w7800|w6800|6000"},
     {hardware,
      "a|an|the|my|on|single|dual|two|three|four|x|his|her|this|one|and|gpu|card|hardware|hw|old|"
-     "used|our <card>",
+     "used|our <card> ti|super|xt|xtx|gre|laptop|mobile? super?",
      "", "tokens|token|ctx|context|mb|ms|%|dollars|usd|eur"},
-    {hardware, "<small> <card>"},
-    {hardware, "<small> x <card>"},
-    {hardware, "<card> ti|super|xt|xtx|gre|laptop|mobile|gpu|gpus|card|cards"},
+    {hardware, "<small> <card> ti|super|xt|xtx|gre? super?"},
+    {hardware, "<small> x <card> ti|super|xt|xtx|gre? super?"},
+    {hardware, "<card> ti|super|xt|xtx|gre|laptop|mobile|gpu|gpus|card|cards super|laptop|mobile?"},
     {hardware, "<card> <n> gb|gib"},
     {hardware, "<card> <figure>"},
     {hardware, "<chip> pro|max|ultra|chip|mac|macbook|air|mini"},
@@ -119,7 +125,8 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
      "n-cpu-moe|-ncmoe|--ngl ~ <n>|all|auto|max"},
     {placement, "-cmoe|--cpu-moe|-ot|--override-tensor|--cpu|n_cpu_moe"},
     {placement, "<n> / <n> layers"},
-    {placement, "<n> layers", "gpu|cpu|offload|offloaded|offloading|ngl|vram|on"},
+    {placement, "<n> layers", "gpu|cpu|offload|offloaded|offloading|ngl|vram", "", false,
+     "has|supports"},
     {placement, "all|every|no|zero the? layers|layer",
      "gpu|cpu|offload|offloaded|offloading|vram|card|cards"},
     {placement,
@@ -133,7 +140,8 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
     {placement, "only|purely|entirely|solely|fully|completely|all on|in the|my? cpu|gpu|vram|ram",
      "", kParts},
     {placement, "pure cpu|gpu", "", kParts},
-    {placement, "<n> % ~ gpu|cpu", "", "usage|util|utilization|utilisation|load|busy|used"},
+    {placement, "<n> % ~ gpu|cpu", "", "usage|util|utilization|utilisation|load|busy|used", false,
+     "smi|nvtop|radeontop|afterburner|manager|htop|btop|hwinfo|monitor|top|fan"},
     {placement, "<n> % / <n> % cpu / gpu"},
     {placement, "in|into|on ~ vram",
      "fits|fit|fitting|entirely|fully|completely|whole|all|loaded|everything|model"},
@@ -166,11 +174,25 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
      "gpus|cards|posts|people|users|questions"},
     {batch, "<n> batch|ubatch size"},
 
-    {flash_attention, "flash attention|attn|attn2|attention2"},
     {flash_attention,
-     "flashattention|flashattn|flash_attn|flash_attention|ollama_flash_attention|--flash-attn|-fa|-"
-     "-flashattention|fa2|fa3|flashinfer"},
+     "with|without|no|using|use|uses|used|enable|enabled|enabling|disable|disabled|disabling|"
+     "turned|plus|has|have|on|off|both the? flash attention|attn|attn2|attention2|attn3"},
+    {flash_attention,
+     "flash attention|attn|attn2|attention2|attn3 is|was|are|=? "
+     "turned|switched|set|already|not|to? "
+     "~ on|off|enabled|disabled|auto|active|activated|<n>|true|false|yes|no|default|used"},
+    {flash_attention, "<begin> and|plus? flash attention|attn <end>"},
+    {flash_attention, "and|plus flash attention|attn <end>"},
+    {flash_attention,
+     "with|without|no|using|use|uses|used|enabled|disabled|plus flashattention|flashattn"},
+    {flash_attention,
+     "flashattention|flashattn ~ on|off|enabled|disabled|auto|active|<n>|true|false|yes|no"},
+    {flash_attention, "<begin> flashattention|flashattn <end>"},
+    {flash_attention,
+     "flash_attn|flash_attention|ollama_flash_attention|--flash-attn|-fa|--flashattention|fa2|fa3|"
+     "flashinfer"},
     {flash_attention, "fa on|off|enabled|disabled|auto|<n>"},
+    {flash_attention, "fa is|was|= on|off|enabled|disabled|auto|<n>"},
     {flash_attention, "with|without|no|using fa"},
 
     {threads, "<small> cpu? threads", "", kNotTalk},
@@ -208,7 +230,11 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
 
     {spread, "<n> runs|passes|repetitions|reps|trials|repeats|iterations|measurements", "",
      "scored|baseball|ms"},
-    {spread, "two|three|four|five|ten|several runs|passes|repetitions|trials"},
+    {spread, "two|three|four|five|ten|several runs|repetitions|trials"},
+    {spread, "two|three|four|five|ten|several passes",
+     "<figure>|average|averaged|avg|mean|median|best|over|across|warm|cold|measured|bench|"
+     "benchmark|"
+     "same|prompt|each|first"},
     {spread,
      "average|averaged|avg|mean|median|best ~ <n> "
      "runs|passes|times|tries|repetitions|trials|prompts"},
@@ -224,7 +250,15 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
 
     {power_limit,
      "power|tdp|watt|wattage limit|limited|limits|cap|capped|target|mode|limiting ~ <n>"},
-    {power_limit, "power limit|limited|cap|capped|limiting"},
+    {power_limit, "power limit|cap ~ stock|default|off|none|removed|unchanged|factory|maximum"},
+    {power_limit,
+     "no|without|default|stock|maximum|factory|unchanged|a|any|set|use power limit|cap|capping "
+     "<end>"},
+    {power_limit, "no|without|default|stock|factory power limit|limits|cap|capping"},
+    {power_limit,
+     "don't|dont|didn't|didnt|haven't|never|not set|use|have|touch|change|apply|touched|changed "
+     "a|any|"
+     "the? power limit|cap"},
     {power_limit, "limited|capped|cap|limit|limiting|locked ~ <n> w|watt|watts"},
     {power_limit, "<n> w|watt|watts power? limit|limited|cap|capped|tdp|target|mode"},
     {power_limit, "pl <n> w|watt|watts|%"},
@@ -233,7 +267,12 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
     {power_limit, "tdp ~ <n>"},
     {power_limit, "stock|default power|clocks|tdp"},
     {power_limit, "-pl|--power-limit <n>"},
-    {power_limit, "low|high|balanced|performance power|performance mode"},
+    {power_limit, "low|high|balanced|performance power|performance mode", "",
+     "of|nas|router|phone|fan|tv|car|camera|monitor|mouse|server"},
+    {power_limit,
+     "low|high|balanced|performance power|performance mode of my|the "
+     "gpu|card|laptop|pc|machine|mac|"
+     "macbook|cpu"},
 
     {system,
      "ubuntu|debian|fedora|nixos|manjaro|opensuse|archlinux|rhel|centos|popos|cachyos|macos|linux|"
@@ -261,8 +300,28 @@ constexpr std::array kPatterns = std::to_array<Pattern>({
      "default|standard|recommended sampling|sampler|samplers settings|parameters|params?"},
 });
 
+// The condition is the one that they do not state.
+constexpr std::array kDecoys = std::to_array<Pattern>({
+    {threads, "<n> cores|core|c and|with|or|/|plus? <n> threads|t"},
+    {threads, "a|my|the|this|its cpu|processor|chip with|has|have <n> threads"},
+    {threads, "has|supports ~ <n> threads"},
+    {placement, "has|have|having <n> layers", "", "on|gpu|offloaded|in|cpu|to"},
+    {placement, "<n> layers on paper"},
+    {placement, "the|my|this|our|their|old|new cpu|gpu only"},
+    {placement,
+     "cpu|gpu only "
+     "gives|gets|does|reaches|has|uses|shows|makes|goes|sits|hits|works|manages|draws|supports|"
+     "achieves|delivers|needs"},
+    {spread,
+     "gpt|claude|gemini|grok|<family>|version|pi|windows|python|gen|chapter|part|step|opus|sonnet "
+     "<n> runs"},
+    {spread, "<large> runs"},
+    {context, "context|ctx of|window|length? ~ model|family|card"},
+});
+
 }  // namespace
 
 std::span<const Pattern> patterns() { return kPatterns; }
+std::span<const Pattern> decoys() { return kDecoys; }
 
 }  // namespace picchio::results

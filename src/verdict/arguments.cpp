@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 
 namespace picchio {
@@ -127,7 +128,64 @@ void apply_environment(PlacementSettings& out,
   }
 }
 
+struct Alias {
+  std::string_view flag;
+  std::string_view long_flag;
+};
+
+constexpr Alias kAliases[] = {
+    {"-ngl", "--n-gpu-layers"},   {"--gpu-layers", "--n-gpu-layers"},
+    {"-dev", "--device"},         {"-ncmoe", "--n-cpu-moe"},
+    {"-cmoe", "--cpu-moe"},       {"-sm", "--split-mode"},
+    {"-ts", "--tensor-split"},    {"-mg", "--main-gpu"},
+    {"-ot", "--override-tensor"}, {"-fa", "--flash-attn"},
+    {"-ctk", "--cache-type-k"},   {"-ctv", "--cache-type-v"},
+    {"-nkvo", "--no-kv-offload"}, {"-kvo", "--kv-offload"},
+    {"-c", "--ctx-size"},         {"-b", "--batch-size"},
+    {"-ub", "--ubatch-size"},     {"-t", "--threads"},
+    {"-tb", "--threads-batch"},   {"-np", "--parallel"},
+    {"-md", "--model-draft"},     {"--spec-draft-model", "--model-draft"},
+};
+
+std::string long_flag(std::string_view flag) {
+  for (const Alias& alias : kAliases) {
+    if (alias.flag == flag) return std::string(alias.long_flag);
+  }
+  return std::string(flag);
+}
+
 }  // namespace
+
+std::vector<ShownArgument> shown_arguments(std::string_view shown) {
+  std::vector<ShownArgument> out;
+  for (const std::string_view word : split_blanks(shown)) {
+    if (looks_like_flag(word)) {
+      const std::size_t equals = std::min(word.find('='), word.size());
+      out.push_back({long_flag(word.substr(0, equals)),
+                     std::string(word.substr(std::min(equals + 1, word.size())))});
+      continue;
+    }
+    if (out.empty()) out.emplace_back();
+    std::string& words = out.back().words;
+    if (!words.empty()) words += ' ';
+    words += word;
+  }
+  return out;
+}
+
+std::string settled_arguments(std::string_view shown) {
+  std::vector<ShownArgument> all = shown_arguments(shown);
+  std::ranges::stable_sort(all, {}, &ShownArgument::flag);
+  std::string out;
+  for (const ShownArgument& each : all) {
+    for (const std::string* part : {&each.flag, &each.words}) {
+      if (part->empty()) continue;
+      if (!out.empty()) out += ' ';
+      out += *part;
+    }
+  }
+  return out;
+}
 
 PlacementSettings placement_settings(const std::vector<std::string>& arguments,
                                      const std::map<std::string, std::string>& environment) {

@@ -36,6 +36,18 @@ struct PlacementSettings {
     const std::vector<std::string>& arguments,
     const std::map<std::string, std::string>& environment);
 
+struct ShownArgument {
+  std::string flag;   // its long name: "--n-gpu-layers" of "-ngl"
+  std::string words;  // behind it, also behind "="; empty: none
+};
+
+/// The flags of arguments as a block prints them. Words before the first flag are one with no name.
+[[nodiscard]] std::vector<ShownArgument> shown_arguments(std::string_view shown);
+
+/// Arguments as a block prints them, so that two spellings of one thing are equal: long flags,
+/// "a=b" as "a b", sorted by flag; of one flag given twice the order stays.
+[[nodiscard]] std::string settled_arguments(std::string_view shown);
+
 /// A variable that hides devices from the engine's backends, with a value that can hide one. A
 /// value that names devices ("0,1") hides the others; an empty one or -1 hides all.
 struct HidingVariable {

@@ -86,5 +86,25 @@ TEST(Arguments, VariablesThatHide) {
   EXPECT_EQ(got({{"ONEAPI_DEVICE_SELECTOR", "opencl:cpu"}}), "ONEAPI_DEVICE_SELECTOR=opencl:cpu ");
 }
 
+TEST(Arguments, TwoSpellingsOfOneThingSettleToTheSame) {
+  const struct {
+    const char* shown;
+    const char* settled;
+  } table[] = {
+      {"", ""},
+      {"-ngl 99", "--n-gpu-layers 99"},
+      {"--gpu-layers=99", "--n-gpu-layers 99"},
+      {"-ngl -1 -fa on", "--flash-attn on --n-gpu-layers -1"},
+      {"-fa on -b 4096", "--batch-size 4096 --flash-attn on"},
+      {"-b 4096 -fa on", "--batch-size 4096 --flash-attn on"},
+      // The first pattern that fits rules.
+      {"-ot exps=CPU -ot .*=CUDA0", "--override-tensor exps=CPU --override-tensor .*=CUDA0"},
+      {"-ot .*=CUDA0 -ot exps=CPU", "--override-tensor .*=CUDA0 --override-tensor exps=CPU"},
+      {"device none", "device none"},
+      {"--device none -ngl 0..", "--device none --n-gpu-layers 0.."},
+  };
+  for (const auto& row : table) EXPECT_EQ(settled_arguments(row.shown), row.settled) << row.shown;
+}
+
 }  // namespace
 }  // namespace picchio

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxListed = 256;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // "ggml_cuda_init: found 1 ROCm devices:" / "... CUDA devices (Total VRAM: 24080 MiB):"
 // "ggml_init_cublas: found 1 CUDA devices:"                                      to Apr 2024
 bool read_cuda_found(LogState& state, const LogLine&, const Found& found) {
