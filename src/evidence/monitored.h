@@ -87,6 +87,8 @@ struct Probe {
 
   std::optional<int> pid;  // of the process that computes; absent: not on this machine, or not seen
   std::string model;       // as the server names it; untrusted
+  /// How it is known that the model was loaded anew since the probe before; empty: it was not.
+  std::string reload;
   std::optional<Residency> residency;
 };
 
@@ -136,8 +138,9 @@ struct MonitorStatus {
   ServerKind kind = ServerKind::openai;
   std::string server_version;  // untrusted; empty: not told
   Standing standing = Standing::unknown;
-  std::optional<State> worst_state;  // of all probes
-  std::optional<Baseline> prefill;   // absent: not locked
+  std::optional<State> worst_state;    // of all probes, by exit codes
+  Standing worst = Standing::unknown;  // likewise
+  std::optional<Baseline> prefill;     // absent: not locked
   std::optional<Baseline> decode;
   // Probes by how they ended.
   std::int64_t answered = 0;

@@ -1,0 +1,458 @@
+#include "verdict/monitor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace picchio {
+namespace {
+
+// Thresholds on rates, as factors. Each bound is also a number of the server's own spreads, so that
+// a noisy server has wider ones.
+//
+// The CPU takes a prompt at a fortieth to a third of a GPU's rate, and generates at a twentieth to
+// three quarters of it: prefill falls by more than decode does. Noise, heat and others' requests
+// move the two together.
+constexpr double kShapePrefill = 3;
+constexpr double kShapeDecode = 1.3;
+constexpr double kShapeRatio = 2;
+// Whatever it is, one probe is enough for it.
+constexpr double kCollapse = 6;
+// Once may be chance, and twice. Three times within a hundred probes is not.
+constexpr double kDip = 2;
+constexpr int kDips = 3;
+constexpr std::int64_t kDipsWithin = 100;
+// Not much, but it stays: as many in a row as come together by chance once in ten million probes.
+constexpr double kSlower = 1.4;
+constexpr int kFewestSlower = 3;
+constexpr double kByChance = 1e-7;
+// How often a server has single slow probes is learned; until then few are expected.
+constexpr double kExpectedSlow = 0.4;
+constexpr double kExpectedOf = 20;
+constexpr double kRemembered = 400;
+// Below this ratio of prefill over decode a claim to run on a GPU is doubtful; above it nothing is
+// proven. Of a prompt that is long enough to fill a GPU.
+constexpr double kCpuShaped = 5;
+constexpr std::int64_t kLongPrompt = 300;
+// A GPU that the server's own processes kept so busy did not stand by.
+constexpr double kServerAtWork = 0.3;
+// Clocks are corrected by less than this in a step.
+constexpr Micros kClockJump{5'000'000};
+
+using Found = std::optional<MonitorFinding>;
+
+bool below(std::optional<double> lane, double factor, double spreads, double spread) {
+  return lane && *lane < -std::max(std::log(factor), spreads * spread);
+}
+
+/// Both lanes, or the one that there is.
+bool both_below(const RateDeviation& d, double factor, double spreads) {
+  if (!d.prefill && !d.decode) return false;
+  return (!d.prefill || below(d.prefill, factor, spreads, d.prefill_spread)) &&
+         (!d.decode || below(d.decode, factor, spreads, d.decode_spread));
+}
+
+bool like_a_cpu(const RateDeviation& d) {
+  constexpr double kRatioSpreads = 4.5;
+  constexpr double kPrefillSpreads = 6;
+  constexpr double kDecodeSpreads = 2;
+  return below(d.ratio, kShapeRatio, kRatioSpreads, d.ratio_spread) &&
+         below(d.prefill, kShapePrefill, kPrefillSpreads, d.prefill_spread) &&
+         below(d.decode, kShapeDecode, kDecodeSpreads, d.decode_spread);
+}
+
+bool dips(const RateDeviation& d) {
+  constexpr double kSpreads = 5.5;
+  return both_below(d, kDip, kSpreads);
+}
+
+bool is_slower(const RateDeviation& d) {
+  constexpr double kSpreads = 3;
+  return both_below(d, kSlower, kSpreads);
+}
+
+bool gpu_at_work(const Probe& probe) {
+  return std::ranges::any_of(probe.gpus, [](const ProbedGpu& gpu) {
+    return gpu.server_share.value_or(0) >= kServerAtWork;
+  });
+}
+
+bool state_is(const MonitorScene& s, State state) { return s.probe.state == state; }
+
+/// "prefill 24.1 tok/s (5% of its baseline), decode 9.8 tok/s (20%)".
+std::string rates_text(const MonitorScene& s) {
+  std::string out;
+  const auto add = [&](std::string_view lane, std::optional<double> rate,
+                       std::optional<double> log_ratio) {
+    if (!rate || !log_ratio) return;
+    out += fmt::format("{}{} {:.1f} tok/s ({:.0f}% of its baseline)", out.empty() ? "" : ", ", lane,
+                       *rate, 100 * std::exp(*log_ratio));
+  };
+  add("prefill", s.probe.prefill, s.deviation.prefill);
+  add("decode", s.probe.decode, s.deviation.decode);
+  return out;
+}
+
+Found no_answer(const MonitorScene& s) {
+  if (s.probe.end != ProbeEnd::unreachable) return std::nullopt;
+  return MonitorFinding{Standing::lost, "the server does not answer: " + s.probe.why};
+}
+
+Found fails(const MonitorScene& s) {
+  // One error may be that request's alone.
+  if (s.probe.end != ProbeEnd::failed || !s.failing) return std::nullopt;
+  return MonitorFinding{Standing::lost, "its answers fail: " + s.probe.why};
+}
+
+Found runs_on_cpu(const MonitorScene& s) {
+  if (!state_is(s, State::silent_cpu_fallback)) return std::nullopt;
+  return MonitorFinding{Standing::fallen, s.probe.sentence};
+}
+
+Found rates_of_a_cpu(const MonitorScene& s) {
+  // Bytes that lie on a GPU, and a machine that has none, leave it to the rules below.
+  const bool untold = !s.probe.state || state_is(s, State::no_placement_evidence);
+  if (!untold || gpu_at_work(s.probe) || !like_a_cpu(s.deviation)) return std::nullopt;
+  return MonitorFinding{
+      Standing::fallen,
+      fmt::format("prefill fell much deeper than decode, as it does on a CPU: {}", rates_text(s))};
+}
+
+Found witnesses_disagree(const MonitorScene& s) {
+  if (!state_is(s, State::conflicting_evidence)) return std::nullopt;
+  return MonitorFinding{Standing::conflicting, s.probe.sentence};
+}
+
+Found runs_partly(const MonitorScene& s) {
+  if (!state_is(s, State::partial_offload)) return std::nullopt;
+  return MonitorFinding{Standing::partial, s.probe.sentence};
+}
+
+Found collapsed(const MonitorScene& s) {
+  constexpr double kSpreads = 6;
+  if (!both_below(s.deviation, kCollapse, kSpreads) && !like_a_cpu(s.deviation)) {
+    return std::nullopt;
+  }
+  return MonitorFinding{Standing::slow, "its rates collapsed: " + rates_text(s)};
+}
+
+Found dipped_again(const MonitorScene& s) {
+  if (s.dips < kDips) return std::nullopt;
+  return MonitorFinding{
+      Standing::slow,
+      fmt::format("its rates fell to less than half for the third time within {} probes: {}",
+                  kDipsWithin, rates_text(s))};
+}
+
+Found stays_slower(const MonitorScene& s) {
+  if (!is_slower(s.deviation) || s.slow_probes < s.slow_bound) return std::nullopt;
+  return MonitorFinding{Standing::slow, fmt::format("slower for {} probes in a row: {}",
+                                                    s.slow_probes, rates_text(s))};
+}
+
+Found looks_like_a_cpu(const MonitorScene& s) {
+  const Probe& p = s.probe;
+  const bool untold = p.end == ProbeEnd::answered && state_is(s, State::no_placement_evidence);
+  if (!untold || gpu_at_work(p) || !p.contended.empty()) return std::nullopt;
+  if (!p.prefill || !p.decode || p.prompt_tokens.value_or(0) < kLongPrompt) return std::nullopt;
+  const double ratio = *p.prefill / *p.decode;
+  if (ratio >= kCpuShaped) return std::nullopt;
+  return MonitorFinding{
+      Standing::unknown,
+      fmt::format("nothing tells where it runs, and its prefill is only {:.1f} times its decode, "
+                  "as on a CPU",
+                  ratio)};
+}
+
+Found is_well(const MonitorScene& s) {
+  const Probe& p = s.probe;
+  if (p.end != ProbeEnd::answered && !p.state) return std::nullopt;
+  const bool proven = state_is(s, State::healthy) || state_is(s, State::cpu_only_machine);
+  // Without a word on the place only rates of its own say that all is as ever.
+  const bool as_ever = s.deviation.decode || s.deviation.prefill;
+  if (!proven && !as_ever) return std::nullopt;
+  // Beside others' requests rates tell nothing, so a proof alone counts; one dip is not well.
+  if (!proven && dips(s.deviation)) return std::nullopt;
+  std::string sentence = p.sentence;
+  if (!proven) sentence = "its rates are its own: " + rates_text(s);
+  return MonitorFinding{Standing::steady, std::move(sentence)};
+}
+
+constexpr std::array kRules = {
+    MonitorRule{"no-answer", no_answer},
+    MonitorRule{"answers-fail", fails},
+    MonitorRule{"runs-on-cpu", runs_on_cpu},
+    MonitorRule{"rates-of-a-cpu", rates_of_a_cpu},
+    MonitorRule{"witnesses-disagree", witnesses_disagree},
+    MonitorRule{"runs-partly", runs_partly},
+    MonitorRule{"rates-collapsed", collapsed},
+    MonitorRule{"rates-dipped-again", dipped_again},
+    MonitorRule{"slower-for-long", stays_slower},
+    MonitorRule{"ratio-of-a-cpu", looks_like_a_cpu},
+    MonitorRule{"well", is_well},
+};
+
+bool is_bad(Standing standing) {
+  return standing == Standing::slow || standing == Standing::partial ||
+         standing == Standing::fallen || standing == Standing::conflicting;
+}
+
+// The worst first, as in the exit codes.
+constexpr std::array kWorstFirst = {State::silent_cpu_fallback,
+                                    State::conflicting_evidence,
+                                    State::partial_offload,
+                                    State::no_placement_evidence,
+                                    State::no_timing_evidence,
+                                    State::cpu_only_machine,
+                                    State::healthy};
+
+constexpr std::array kWorstStandings = {Standing::fallen,  Standing::slow, Standing::conflicting,
+                                        Standing::partial, Standing::lost, Standing::unknown,
+                                        Standing::steady};
+
+template <class Ranking, class Each>
+bool is_worse(const Ranking& worst_first, Each a, Each b) {
+  return std::ranges::find(worst_first, a) < std::ranges::find(worst_first, b);
+}
+
+}  // namespace
+
+std::span<const MonitorRule> monitor_rules() { return kRules; }
+
+MonitorEvent MonitorJudge::event_of(MonitorEvent::Kind kind, const Probe& probe) const {
+  MonitorEvent event;
+  event.kind = kind;
+  event.probe = probe.number;
+  event.at = probe.at;
+  event.from = event.to = status_.standing;
+  return event;
+}
+
+void MonitorJudge::count(const Probe& probe) {
+  switch (probe.end) {
+    case ProbeEnd::answered:
+      ++status_.answered;
+      break;
+    case ProbeEnd::idle:
+      ++status_.idle;
+      break;
+    case ProbeEnd::busy:
+      ++status_.busy;
+      break;
+    case ProbeEnd::loading:
+      ++status_.loading;
+      break;
+    case ProbeEnd::unreachable:
+      ++status_.unreachable;
+      break;
+    case ProbeEnd::failed:
+      ++status_.failed;
+      break;
+  }
+  status_.running = probe.since + probe.length;
+  if (probe.passive) return;
+  status_.asked += probe.length;
+  status_.prompt_tokens += probe.prompt_tokens.value_or(0);
+  status_.generated_tokens += probe.generated_tokens.value_or(0);
+}
+
+void MonitorJudge::note_state(const Probe& probe) {
+  if (!probe.state) return;
+  if (!status_.worst_state || is_worse(kWorstFirst, *probe.state, *status_.worst_state)) {
+    status_.worst_state = probe.state;
+  }
+}
+
+void MonitorJudge::look_at_clock(const Probe& probe, std::vector<MonitorEvent>& events) {
+  const Micros offset = std::chrono::floor<Micros>(probe.at.time_since_epoch()) - probe.since;
+  const Micros jump = clock_offset_ ? offset - *clock_offset_ : Micros{};
+  clock_offset_ = offset;
+  if (std::chrono::abs(jump) < kClockJump) return;
+  MonitorEvent event = event_of(MonitorEvent::Kind::clock_jump, probe);
+  event.sentence = jump > Micros{}
+                       ? fmt::format(
+                             "the clock went {:.0f} s ahead: the machine slept, or its "
+                             "clock was set",
+                             seconds(jump))
+                       : fmt::format("the clock was set back by {:.0f} s", -seconds(jump));
+  events.push_back(std::move(event));
+}
+
+void MonitorJudge::look_at_process(const Probe& probe, std::vector<MonitorEvent>& events) {
+  MonitorEvent event = event_of(MonitorEvent::Kind::reload, probe);
+  if (!probe.model.empty() && probe.model != std::exchange(model_, probe.model) &&
+      status_.answered > 1) {
+    event.kind = MonitorEvent::Kind::model_changed;
+    event.sentence = fmt::format("another model answers: {}; its baseline begins anew", model_);
+    baseline_.forget();
+    slow_probes_ = 0;
+    slow_before_ = compared_ = 0;
+    dips_.clear();
+    events.push_back(event);
+  }
+  const bool other_process = probe.pid && pid_ && *probe.pid != *pid_;
+  if (probe.pid) pid_ = probe.pid;
+  if (!other_process && probe.reload.empty()) return;
+  ++status_.reloads;
+  event.kind = MonitorEvent::Kind::reload;
+  event.sentence = probe.reload.empty()
+                       ? fmt::format("the model was loaded anew: process {} computes now", *pid_)
+                       : "the model was loaded anew: " + probe.reload;
+  events.push_back(std::move(event));
+}
+
+MonitorScene MonitorJudge::scene_of(const Probe& probe) {
+  MonitorScene scene{.probe = probe, .deviation = {}};
+  scene.failing = probe.end == ProbeEnd::failed && failed_before_;
+  failed_before_ = probe.end == ProbeEnd::failed || probe.end == ProbeEnd::unreachable;
+  if (probe.end != ProbeEnd::answered || !probe.contended.empty()) return scene;
+  scene.deviation = baseline_.deviation(probe.prefill, probe.decode);
+  if (!scene.deviation.prefill && !scene.deviation.decode) return scene;
+  const double often = (slow_before_ + kExpectedSlow) / (compared_ + kExpectedOf);
+  const double bound = std::ceil(std::log(kByChance) / std::log(std::min(often, 0.5)));
+  scene.slow_bound = std::max(kFewestSlower, static_cast<int>(bound));
+  if (is_slower(scene.deviation)) {
+    scene.slow_probes = ++slow_probes_;
+  } else {
+    slow_before_ += std::exchange(slow_probes_, 0);
+  }
+  if (++compared_ > kRemembered) {
+    compared_ /= 2;
+    slow_before_ /= 2;
+  }
+  std::erase_if(dips_, [&](std::int64_t dip) { return probe.number - dip >= kDipsWithin; });
+  if (dips(scene.deviation)) {
+    dips_.push_back(probe.number);
+    scene.dips = static_cast<int>(dips_.size());
+  }
+  return scene;
+}
+
+void MonitorJudge::stand(const Probe& probe, Standing standing, std::string_view rule,
+                         std::string sentence, std::vector<MonitorEvent>& events) {
+  const Standing before = std::exchange(status_.standing, standing);
+  const Standing known = last_answered_;
+  if (standing != Standing::lost) last_answered_ = standing;
+  // Not knowing yet is how every watch begins.
+  if (status_.worst == Standing::unknown || is_worse(kWorstStandings, standing, status_.worst)) {
+    status_.worst = standing;
+  }
+  if (before == standing) return;
+  // One that was lost while it was down there did not fall again.
+  if (is_bad(standing) && known != standing) ++status_.falls;
+  MonitorEvent event = event_of(MonitorEvent::Kind::standing, probe);
+  event.from = before;
+  event.rule = rule;
+  event.sentence = std::move(sentence);
+  if (is_bad(standing) && probe.cause) {
+    event.why = probe.cause->why;
+    event.fix = probe.cause->fix;
+  }
+  events.push_back(std::move(event));
+}
+
+void MonitorJudge::learn(const Probe& probe, std::vector<MonitorEvent>& events) {
+  const bool well = status_.standing == Standing::steady || status_.standing == Standing::unknown ||
+                    status_.standing == Standing::partial;
+  // The first request after a load pages the weights in and compiles shaders.
+  if (!well || probe.end != ProbeEnd::answered || !probe.contended.empty() ||
+      !probe.reload.empty()) {
+    return;
+  }
+  if (is_slower(baseline_.deviation(probe.prefill, probe.decode))) return;
+  const RateBaseline::Learned learned = baseline_.learn(probe.prefill, probe.decode);
+  status_.prefill = baseline_.prefill();
+  status_.decode = baseline_.decode();
+  if (learned == RateBaseline::Learned::nothing) return;
+  MonitorEvent event = event_of(MonitorEvent::Kind::baseline_locked, probe);
+  event.sentence = learned == RateBaseline::Learned::anew
+                       ? "it is much faster than it was, which is its baseline from now on:"
+                       : "its baseline from now on:";
+  if (status_.prefill) event.sentence += fmt::format(" prefill {:.1f}", status_.prefill->median);
+  if (status_.decode) {
+    event.sentence +=
+        fmt::format("{} decode {:.1f}", status_.prefill ? "," : "", status_.decode->median);
+  }
+  event.sentence += " tok/s";
+  events.push_back(std::move(event));
+}
+
+std::vector<MonitorEvent> MonitorJudge::add(const Probe& probe) {
+  std::vector<MonitorEvent> events;
+  count(probe);
+  note_state(probe);
+  look_at_clock(probe, events);
+  look_at_process(probe, events);
+  const MonitorScene scene = scene_of(probe);
+  for (const MonitorRule& rule : kRules) {
+    Found found = rule.find(scene);
+    if (!found) continue;
+    stand(probe, found->standing, rule.name, std::move(found->sentence), events);
+    break;
+  }
+  learn(probe, events);
+  return events;
+}
+
+namespace {
+
+struct Ending {
+  ExitCode code = ExitCode::ok;
+  MonitorVerdict verdict;
+};
+
+Ending ending_of(const MonitorStatus& s) {
+  const bool asked_something = s.answered > 0 || s.idle > 0;
+  const State worst = s.worst_state.value_or(State::no_placement_evidence);
+  if (s.worst == Standing::fallen) {
+    return {ExitCode::silent_cpu_fallback,
+            {"SILENT CPU FALLBACK", "the CPU did the work, at least once."}};
+  }
+  if (s.worst == Standing::slow) {
+    return {ExitCode::silent_cpu_fallback,
+            {"RATES FELL",
+             "it was much slower than its own baseline, and nothing tells that this "
+             "was not a fall to the CPU."}};
+  }
+  if (s.worst == Standing::conflicting) {
+    return {ExitCode::conflicting_evidence,
+            {"CONFLICTING EVIDENCE", "witnesses disagreed on where it ran."}};
+  }
+  if (s.worst == Standing::partial) {
+    return {ExitCode::partial_offload, {"PARTIAL OFFLOAD", "a part of the model was on the host."}};
+  }
+  if (!asked_something) {
+    return {ExitCode::could_not_run, {"NO ANSWER", "the server answered no probe."}};
+  }
+  if (s.standing == Standing::lost) {
+    return {ExitCode::could_not_run, {"SERVER LOST", "no fall was seen before it was lost."}};
+  }
+  if (worst == State::healthy) {
+    return {ExitCode::ok, {"HEALTHY", "every probe ran on the GPU."}};
+  }
+  if (worst == State::cpu_only_machine) {
+    return {ExitCode::ok, {"CPU ONLY MACHINE", "it ran on the CPU, and there is no GPU here."}};
+  }
+  if (s.answered == 0) {
+    return {ExitCode::no_timing_evidence, {"NO TIMING EVIDENCE", "nobody asked it for anything."}};
+  }
+  const bool compared = s.prefill || s.decode;
+  return {ExitCode::ok,
+          {"NO PLACEMENT EVIDENCE",
+           compared ? "nothing tells where it runs; its rates did not fall below its own baseline."
+                    : "nothing tells where it runs, and its rates never agreed on a baseline."}};
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const MonitorStatus& status, bool strict) {
+  const Ending ending = ending_of(status);
+  const bool unproven = strict && ending.verdict.word == "NO PLACEMENT EVIDENCE";
+  return unproven ? ExitCode::no_timing_evidence : ending.code;
+}
+
+MonitorVerdict verdict_of(const MonitorStatus& status) { return ending_of(status).verdict; }
+
+}  // namespace picchio
