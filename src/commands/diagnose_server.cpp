@@ -86,16 +86,10 @@ Result<RawRun> ask_server(const Target& target, const ServerOptions& options,
     return fail(ErrorKind::unsupported, "--model is for a server's address; '{}' names the model",
                 fit(plain(target.word), 80));
   }
-  if (target.kind == TargetKind::server) {
-    if (const Result<> ok = refuse_password(target.word); !ok) return std::unexpected(ok.error());
-  }
   Result<os::HttpClient> client =
       os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
   if (!client) return std::unexpected(client.error());
-  Result<servers::DetectedServer> detected =
-      target.kind == TargetKind::ollama
-          ? find_ollama(*client, target.word, options.api_key)
-          : servers::detect_server(*client, {target.word, options.api_key}, kPatience);
+  Result<servers::DetectedServer> detected = detect_target(target, options.api_key, *client);
   if (!detected) return std::unexpected(detected.error());
   progress.note(fmt::format("{} {} at {}", name_of(detected->kind),
                             detected->version.empty() ? "(version unknown)" : detected->version,
@@ -110,6 +104,13 @@ Result<RawRun> ask_server(const Target& target, const ServerOptions& options,
 }
 
 }  // namespace
+
+Result<servers::DetectedServer> detect_target(const Target& target, const std::string& api_key,
+                                              os::HttpClient& client) {
+  if (target.kind == TargetKind::ollama) return find_ollama(client, target.word, api_key);
+  if (const Result<> ok = refuse_password(target.word); !ok) return std::unexpected(ok.error());
+  return servers::detect_server(client, {target.word, api_key}, kPatience);
+}
 
 Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
                                os::Interrupts& interrupts, Progress& progress,

@@ -17,6 +17,11 @@ struct ServerOptions {
   std::optional<double> meter_hz;
 };
 
+/// Who answers at the target's address; of a tag, ollama. No model is asked for.
+[[nodiscard]] Result<servers::DetectedServer> detect_target(const Target& target,
+                                                            const std::string& api_key,
+                                                            os::HttpClient& client);
+
 /// `target` is a server's or an ollama model. Errors say which of the three the word was taken for,
 /// and what was tried.
 [[nodiscard]] Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,

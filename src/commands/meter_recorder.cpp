@@ -7,7 +7,8 @@
 
 namespace picchio {
 
-MeterRecorder::MeterRecorder(std::optional<double> hz, const os::Interrupts& interrupts) {
+MeterRecorder::MeterRecorder(std::optional<double> hz, const os::Interrupts& interrupts,
+                             bool endless) {
   if (!hz) {
     nothing_.none_because = "--no-telemetry";
     return;
@@ -19,8 +20,8 @@ MeterRecorder::MeterRecorder(std::optional<double> hz, const os::Interrupts& int
     return pid == 0 ? std::vector<int>{} : os::process_tree("/", pid);
   };
   began_ = std::chrono::steady_clock::now();
-  sampler_ = std::make_unique<meters::Sampler>(std::move(meters), meters::SamplerOptions{.hz = *hz},
-                                               pids, began_);
+  sampler_ = std::make_unique<meters::Sampler>(
+      std::move(meters), meters::SamplerOptions{.hz = *hz, .latest = endless}, pids, began_);
 }
 
 Micros MeterRecorder::now() const {
@@ -28,6 +29,10 @@ Micros MeterRecorder::now() const {
 }
 
 Telemetry MeterRecorder::so_far() const { return sampler_ ? sampler_->so_far() : nothing_; }
+
+Telemetry MeterRecorder::recent(Micros span) const {
+  return sampler_ ? sampler_->recent(span) : nothing_;
+}
 
 Telemetry MeterRecorder::stop() { return sampler_ ? sampler_->stop() : nothing_; }
 

@@ -18,7 +18,8 @@ class MeterRecorder {
  public:
   /// Opens every meter of the machine and begins to look `hz` times a second; absent: looks at
   /// nothing, and the recording says that --no-telemetry was given. `interrupts` outlives this.
-  MeterRecorder(std::optional<double> hz, const os::Interrupts& interrupts);
+  /// `endless`: only the latest some minutes are kept.
+  MeterRecorder(std::optional<double> hz, const os::Interrupts& interrupts, bool endless = false);
 
   /// False: there is nothing to wait an idle baseline for.
   [[nodiscard]] bool watches() const { return !gpus_.empty(); }
@@ -33,6 +34,8 @@ class MeterRecorder {
 
   /// May be called while it records, for a run that is kept pass by pass.
   [[nodiscard]] Telemetry so_far() const;
+  /// The same without what lies further back than `span`.
+  [[nodiscard]] Telemetry recent(Micros span) const;
   [[nodiscard]] Telemetry stop();
 
  private:

@@ -60,7 +60,9 @@ void ByteProgress::update(std::int64_t done) {
   line_shown_ = true;
 }
 
-Progress::Progress() : live_(stderr_is_terminal()) {}
+Progress::Progress() : Progress(stderr_is_terminal()) {}
+
+Progress::Progress(bool live) : live_(live) {}
 
 Progress::~Progress() { clear_line(); }
 

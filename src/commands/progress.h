@@ -37,6 +37,7 @@ class ByteProgress {
 class Progress {
  public:
   Progress();
+  explicit Progress(bool live);  // false: notes alone
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "engines/answers/answer.h"
-#include "engines/llama_cpp/prompt.h"
 #include "machine/process_facts.h"
 #include "machine/server_process.h"
 #include "os/clock.h"
@@ -155,7 +154,7 @@ Result<RawPass> ServerPassRunner::run_once(int number) {
   pass.prompt_prefix = llama_cpp::prompt_prefix(run_id_, number);
   const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs);
   servers::Call call = server_.call({.prompt = prompt,
-                                     .tokens = llama_cpp::kGenerate,
+                                     .tokens = plan_.tokens,
                                      .context = plan_.context,
                                      .seed = llama_cpp::kSeed});
   RawExchange& exchange = pass.exchange.emplace();

@@ -5,6 +5,7 @@
 #include "commands/meter_recorder.h"
 #include "commands/progress.h"
 #include "commands/watch_target.h"
+#include "engines/llama_cpp/prompt.h"
 #include "engines/servers/server.h"
 #include "evidence/run.h"
 #include "os/http.h"
@@ -35,6 +36,7 @@ struct PassPlan {
   Micros timeout{};
   std::int64_t context = 0;
   int paragraphs = 0;
+  std::int64_t tokens = llama_cpp::kGenerate;
 };
 
 class ServerPassRunner {

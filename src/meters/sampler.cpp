@@ -173,13 +173,21 @@ void Sampler::look(State& state, StopSignal& signal, bool at_processes) {
   recorded.samples.push_back(std::move(sample));
   if (asked) {
     recorded.processes.push_back(std::move(processes));
-    halve_when_full(recorded.processes, state.options.most);
+    if (state.options.latest) {
+      forget_when_full(recorded.processes, state.options.most);
+    } else {
+      halve_when_full(recorded.processes, state.options.most);
+    }
   }
   for (std::string& reason : reasons) {
     const bool told = std::ranges::find(recorded.news, reason) != recorded.news.end();
     if (!told) recorded.news.push_back(std::move(reason));
   }
-  if (halve_when_full(recorded.samples, state.options.most)) ++recorded.halvings;
+  if (state.options.latest) {
+    forget_when_full(recorded.samples, state.options.most);
+  } else if (halve_when_full(recorded.samples, state.options.most)) {
+    ++recorded.halvings;
+  }
 }
 
 void Sampler::run(State& state, StopSignal& signal) {

@@ -65,6 +65,7 @@ struct SamplerOptions {
   double hz = 10;             // whole-device figures
   double process_hz = 2;      // figures of processes: walks through /proc cost more
   std::size_t most = 20'000;  // samples kept of each kind; when full, every second one goes
+  bool latest = false;        // when full, the older half goes: for a watch without an end
   std::chrono::milliseconds patience{2000};  // with a driver's call that goes on at the end
 };
 
@@ -113,6 +114,13 @@ bool halve_when_full(std::vector<Sample>& samples, std::size_t most) {
   }
   samples.resize(kept);
   return true;
+}
+
+/// Pure: drops the older half when there are more than `most`.
+template <class Sample>
+void forget_when_full(std::vector<Sample>& samples, std::size_t most) {
+  if (samples.size() <= most) return;
+  samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(most / 2));
 }
 
 }  // namespace picchio::meters

@@ -14,7 +14,11 @@ namespace picchio::os {
 /// old handlers back. One at a time in a process: main owns it and hands it down.
 class Interrupts {
  public:
-  [[nodiscard]] static Result<Interrupts> install();
+  enum class Hangup {
+    ends,     // SIGHUP is a wish to stop, like SIGINT
+    is_told,  // take_hangup() answers, as daemons do; but the loss of the terminal ends
+  };
+  [[nodiscard]] static Result<Interrupts> install(Hangup hangup = Hangup::ends);
 
   Interrupts(Interrupts&&) = default;
   Interrupts& operator=(Interrupts&&) = delete;
@@ -23,11 +27,15 @@ class Interrupts {
   ~Interrupts();
 
   /// Readable from the first signal on and for ever: never read from it, and poll it no more once
-  /// caught() answers, or the loop spins.
+  /// caught() answers, or the loop spins. Readable as well while a hangup was not taken.
   [[nodiscard]] int fd() const { return read_end_.get(); }
 
   /// The first signal that was caught.
   [[nodiscard]] std::optional<int> caught() const;
+
+  /// True once for any number of SIGHUPs that came since it was asked last, with Hangup::is_told.
+  /// Makes fd() wait again.
+  [[nodiscard]] bool take_hangup();
 
  private:
   explicit Interrupts(UniqueFd read_end, UniqueFd write_end)

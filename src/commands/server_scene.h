@@ -1,0 +1,55 @@
+// A server that is to be measured, and all that is known of a run against it before its first pass.
+#pragma once
+
+#include "base/result.h"
+#include "commands/server_pass.h"
+#include "commands/watch_target.h"
+#include "engines/servers/server.h"
+#include "evidence/run.h"
+#include "machine/server_log.h"
+#include "os/http.h"
+#include "os/signals.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace picchio {
+
+/// The server's own log, where there is one.
+class ServerLogReader {
+ public:
+  ServerLogReader(const ServerPlace& place, ServerKind kind, const os::Interrupts& interrupts);
+
+  void describe(ServerFacts& facts) const;
+  void mark();
+
+  /// What came since mark(), or all of it.
+  [[nodiscard]] std::string of_pass(bool with_what_was_before) const;
+
+ private:
+  std::optional<ServerLog> log_;
+  std::string none_because_;
+};
+
+struct ServerScene {
+  std::unique_ptr<servers::Server> server;
+  servers::ServedModel model;
+  ServerPlace place;
+  std::int64_t context = 0;  // asked for where a request may choose it
+  int paragraphs = 0;        // of the prompt, as many as fit
+  ServerProcesses processes;
+  ServerLogReader log;
+  RawRun run;  // without a pass; its server's facts are there
+
+  /// What only the process that computes tells: ollama's is there once the model is loaded.
+  void take_engine(os::HttpClient& client);
+};
+
+/// `asked`: the model; empty: the one that it has. Loads and unloads nothing.
+[[nodiscard]] Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
+                                                    const std::string& asked,
+                                                    const servers::Wait& wait,
+                                                    os::HttpClient& client);
+
+}  // namespace picchio
