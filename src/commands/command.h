@@ -35,6 +35,7 @@ ExitCode history_command(const Arguments& arguments);
 ExitCode id(const Arguments& arguments);
 ExitCode compare_command(const Arguments& arguments);
 ExitCode meters_command(const Arguments& arguments);
+ExitCode monitor(const Arguments& arguments);
 ExitCode replay(const Arguments& arguments);
 ExitCode share_command(const Arguments& arguments);
 ExitCode verify_command(const Arguments& arguments);

@@ -27,13 +27,17 @@ void remember(const Machine& machine, double bytes_per_second, Progress& progres
 
 }  // namespace
 
-Result<> learn_ram_speed(Machine& machine, os::Interrupts& interrupts, Progress& progress) {
-  if (const Result<std::string> folder = os::cache_dir()) {
-    if (const auto known = kept::recall_ram_speed(*folder, machine); known && *known) {
-      machine.ram_bytes_per_second = **known;
-      return {};
-    }
+void recall_ram_speed(Machine& machine) {
+  const Result<std::string> folder = os::cache_dir();
+  if (!folder) return;
+  if (const auto known = kept::recall_ram_speed(*folder, machine); known && *known) {
+    machine.ram_bytes_per_second = **known;
   }
+}
+
+Result<> learn_ram_speed(Machine& machine, os::Interrupts& interrupts, Progress& progress) {
+  recall_ram_speed(machine);
+  if (machine.ram_bytes_per_second) return {};
   const Result<double> measured = measure_here(interrupts);
   if (measured) {
     machine.ram_bytes_per_second = *measured;

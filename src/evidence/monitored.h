@@ -157,6 +157,12 @@ struct MonitorStatus {
   Micros running{};                   // since the monitor's start
 };
 
+/// One word and one sentence on the whole watch.
+struct MonitorVerdict {
+  std::string word;  // "SILENT CPU FALLBACK", "HEALTHY", "RATES FELL"...
+  std::string sentence;
+};
+
 /// The memory of the process over many probes, against the weights on disk.
 enum class ResidencyShape { too_few, flat, rising, plateau, falling, oscillating };
 [[nodiscard]] std::string_view name_of(ResidencyShape shape);  // "too few probes", "rising"

@@ -76,11 +76,6 @@ class MonitorJudge {
 /// where nothing tells where it runs.
 [[nodiscard]] ExitCode exit_code_of(const MonitorStatus& status, bool strict);
 
-/// One word and one sentence on the whole watch. No full stop is missing, nothing is sanitised.
-struct MonitorVerdict {
-  std::string word;  // "SILENT CPU FALLBACK", "STEADY", ...
-  std::string sentence;
-};
 [[nodiscard]] MonitorVerdict verdict_of(const MonitorStatus& status);
 
 }  // namespace picchio

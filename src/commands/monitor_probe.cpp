@@ -1,0 +1,223 @@
+#include "commands/monitor_probe.h"
+
+#include "base/text.h"
+#include "commands/diagnose_server.h"
+#include "commands/ram_speed.h"
+#include "engines/log_reader.h"
+#include "machine/metered_gpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace picchio {
+namespace {
+
+// A prompt of some 110 tokens instead of 760, and a quarter of the generated ones.
+constexpr int kLightParagraphs = 1;
+constexpr std::int64_t kLightTokens = 32;
+// Of the recording before the request, for the idle baseline.
+constexpr Micros kIdleSpan{10'000'000};
+// What a load says at the highest verbosity; of more the beginning counts.
+constexpr std::size_t kMostLoadLog = std::size_t{1} << 20;
+// For the question whether anybody is there.
+constexpr Micros kKnock{2'000'000};
+// ollama counts some milliseconds of loading with every request.
+constexpr double kLoadedAnewMs = 1000;
+
+Moment wall_clock() {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+ProbedGpu probed_gpu(const Telemetry& telemetry, std::size_t index, const RawPass& pass,
+                     const GpuUse* use) {
+  const MeteredGpu& known = telemetry.gpus[index];
+  ProbedGpu out;
+  out.index = known.index;
+  out.name = known.name;
+  out.pci = known.address;
+  out.memory_total = known.memory_bytes;
+  if (use != nullptr) {
+    out.busy = use->work.busy_median;
+    out.watts = use->work.watts;
+    out.joules = use->work.joules;
+    out.server_share = use->work.tree_share;
+    out.server_memory = use->tree_memory;
+    out.throttled = use->throttled_share > 0;
+  }
+  const Micros begin = pass.began.value_or(Micros{});
+  for (const GpuSample& sample : telemetry.samples) {
+    if (sample.at < begin || index >= sample.readings.size()) continue;
+    const GpuReading& reading = sample.readings[index];
+    if (reading.memory_bytes) out.memory_used = reading.memory_bytes;
+    if (reading.temperature_celsius) out.celsius = reading.temperature_celsius;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Prober> Prober::open(ProbeOptions options, os::HttpClient& client,
+                            os::Interrupts& interrupts) {
+  Result<servers::DetectedServer> detected = detect_target(options.target, options.api_key, client);
+  if (!detected) return std::unexpected(detected.error());
+  return Prober(std::move(options), *std::move(detected), client, interrupts);
+}
+
+Prober::Prober(ProbeOptions options, servers::DetectedServer detected, os::HttpClient& client,
+               os::Interrupts& interrupts)
+    : options_(std::move(options)),
+      detected_(std::move(detected)),
+      client_(&client),
+      interrupts_(&interrupts),
+      silent_(std::make_unique<Progress>(false)),
+      meters_(std::make_unique<MeterRecorder>(options_.meter_hz, interrupts, true)) {
+  if (options_.target.kind == TargetKind::ollama) options_.model = options_.target.word;
+}
+
+Result<> Prober::find_server_again() {
+  Result<servers::DetectedServer> detected =
+      detect_target(options_.target, options_.api_key, *client_);
+  if (!detected) return std::unexpected(detected.error());
+  detected_ = *std::move(detected);
+  lost_ = false;
+  return {};
+}
+
+/// An answer of any kind, also a refusal, is one.
+bool Prober::answers_at_all() {
+  os::HttpRequest request;
+  request.url = detected_.endpoint.base_url + "/health";
+  request.headers = servers::headers_for(detected_.endpoint);
+  request.deadlines = {.connect = kKnock, .first_byte = kKnock, .stall = kKnock, .overall = kKnock};
+  return client_->send(request).has_value();
+}
+
+Result<Probe> Prober::probe(std::int64_t number, Micros since) {
+  Probe probe;
+  probe.number = number;
+  probe.since = since;
+  probe.at = wall_clock();
+  bool loading = false;
+  const auto ends_with = [&](const Error& error) -> Result<Probe> {
+    if (error.kind == ErrorKind::interrupted) return std::unexpected(error);
+    probe.why = error.message;
+    lost_ = !loading;
+    probe.end = loading            ? ProbeEnd::loading
+                : answers_at_all() ? ProbeEnd::failed
+                                   : ProbeEnd::unreachable;
+    return probe;
+  };
+  if (lost_) {
+    if (const Result<> found = find_server_again(); !found) return ends_with(found.error());
+  }
+  // One that is loading is asked again with the next probe.
+  const servers::Wait wait{.interrupts = *interrupts_,
+                           .note = [&](std::string_view) { loading = true; },
+                           .limit = Micros{}};
+  Result<ServerScene> scene = open_server_scene(detected_, options_.model, wait, *client_);
+  if (!scene) return ends_with(scene.error());
+  probe.model = scene->model.shown;
+  if (std::string busy = scene->server->busy(); !busy.empty()) {
+    probe.end = ProbeEnd::busy;
+    probe.why = std::move(busy);
+    return probe;
+  }
+  if (const Result<> asked = ask(*scene, probe); !asked) return ends_with(asked.error());
+  return probe;
+}
+
+Result<> Prober::ask(ServerScene& scene, Probe& probe) {
+  PassPlan plan{
+      .timeout = options_.timeout, .context = scene.context, .paragraphs = scene.paragraphs};
+  if (options_.light) {
+    plan.paragraphs = std::min(plan.paragraphs, kLightParagraphs);
+    plan.tokens = kLightTokens;
+    scene.run.tokens_asked = kLightTokens;
+    scene.run.protocol = "light";
+  }
+  ServerPassRunner runner(plan, *scene.server, *client_, *silent_, *meters_, scene.processes);
+  scene.log.mark();
+  Result<RawPass> pass = runner.run(static_cast<int>(probe.number));
+  if (!pass) return std::unexpected(pass.error());
+  probe.end = ProbeEnd::answered;
+  probe.length = pass->wall;
+  const ServerAnswer& answer = runner.answer();
+  probe.prompt_tokens = answer.prompt_tokens ? answer.prompt_tokens : answer.evaluated_tokens;
+  probe.cached_tokens = answer.cached_tokens;
+  probe.generated_tokens = answer.generated_tokens;
+  if (answer.first_token) probe.first_token_seconds = seconds(*answer.first_token);
+  probe.contended = scene.server->busy();
+  if (const int engine = scene.processes.engine(); engine > 0) probe.pid = engine;
+  take_log(scene, *pass, probe);
+  if (probe.number > 1 && probe.reload.empty() && answer.load_ms.value_or(0) > kLoadedAnewMs) {
+    probe.reload = fmt::format("the answer counts {:.1f} s for it", *answer.load_ms / 1000);
+  }
+  judge(scene, *std::move(pass), probe);
+  return {};
+}
+
+/// A load is told once, and every later probe rests on it.
+void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
+  const bool another = !log_of_ || probe.pid != log_of_;
+  const bool first = std::exchange(log_of_, probe.pid) == std::nullopt && load_log_.empty();
+  std::string text = scene.log.of_pass(another);
+  const bool loads = !text.empty() && !read_engine_log(text).loads.empty();
+  if (loads && !another && !first) probe.reload = "its log tells of another load";
+  if (another) load_log_.clear();
+  if (loads) {
+    load_log_ = text.substr(0, kMostLoadLog);
+    pass.log = std::move(text);
+  } else {
+    pass.log = load_log_ + text;
+  }
+}
+
+void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
+  scene.take_engine(*client_);
+  RawRun run = std::move(scene.run);
+  ServerFacts& facts = *run.server;
+  if (!probe.contended.empty()) facts.notes.push_back(probe.contended);
+  pass.argv = facts.command_line;
+  const Micros span = pass.wall + kIdleSpan;
+  run.telemetry = meters_->recent(span);
+  if (!scene.place.this_machine) {
+    run.telemetry = {};
+    run.telemetry.none_because = "the server runs elsewhere";
+  } else {
+    add_metered_gpus(run.machine, meters_->gpus());
+    recall_ram_speed(run.machine);
+  }
+  run.passes.push_back(std::move(pass));
+  weight_bytes_ = facts.weight_bytes;
+  if (run.model) weight_bytes_ = run.model->file_bytes;
+  judged_ = judge_recorded(std::move(run));
+  probe.state = judged_->verdict.state;
+  probe.rule = judged_->verdict.rule;
+  probe.sentence = judged_->verdict.sentence;
+  probe.cause = judged_->verdict.cause;
+  take_run(judged_->run, probe);
+}
+
+void Prober::take_run(const Run& run, Probe& probe) const {
+  probe.placement = run.placement;
+  const Pass& pass = run.passes.front();
+  const Lanes& lanes = pass.lanes;
+  probe.prefill_abstain = lanes.prefill_abstain;
+  probe.decode_abstain = lanes.decode_abstain;
+  if (lanes.prefill_abstain.empty()) probe.prefill = lanes.prefill;
+  if (lanes.decode_abstain.empty()) probe.decode = lanes.decode;
+  if (lanes.wallclock_abstain.empty()) probe.wallclock = lanes.wallclock;
+  probe.cpu_cores = pass.cpu.decode_cores;
+  const Telemetry& telemetry = run.raw.telemetry;
+  for (std::size_t i = 0; i < telemetry.gpus.size(); ++i) {
+    const auto use = std::ranges::find(run.gpu_use, static_cast<int>(i), &GpuUse::gpu);
+    probe.gpus.push_back(probed_gpu(telemetry, i, run.raw.passes.front(),
+                                    use == run.gpu_use.end() ? nullptr : &*use));
+  }
+}
+
+}  // namespace picchio
