@@ -95,7 +95,13 @@ class LlamaServer:
     def get_slots(self, exchange):
         if self.world.options.router and not self.routed(exchange, exchange.query.get("model", "")):
             return
-        busy = "503-busy" in self.world.options.fault or self.world.options.busy_slots
+        world = self.world
+        with world.lock:
+            world.looks_at_slots += 1
+            looked = world.looks_at_slots
+        every = world.options.busy_every
+        busy = ("503-busy" in world.options.fault or world.options.busy_slots or
+                (1 if every and looked % every == 0 else 0))
         rows = [{"id": k, "n_ctx": self.window, "speculative": bool(self.world.options.drafts), "is_processing": bool(
             self.world.running if k == 0 else 0) or k < (busy or 0)} for k in range(self.world.options.slots)]
         exchange.json(200, rows)

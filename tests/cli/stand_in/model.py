@@ -29,6 +29,7 @@ class Generation:
         self.stopped_early = self.n_predict < asked
         self.prompt = tokens_of(prompt)
         self.cached = 0
+        self.prefill_ms, self.rate = world.pace()
         self.began = time.monotonic_ns()
 
     def truncate(self, window, keep):
@@ -56,7 +57,7 @@ class Generation:
         self.cached = max(0, min(same, len(self.prompt) - 4))
         self.evaluated = len(self.prompt) - self.cached
         began = time.monotonic_ns()
-        seconds = world.options.prefill_ms / 1000 * self.evaluated / max(1, len(self.prompt))
+        seconds = self.prefill_ms / 1000 * self.evaluated / max(1, len(self.prompt))
         parts = 4 if on_progress else 1
         for k in range(parts):
             if on_progress:
@@ -74,7 +75,7 @@ class Generation:
         if "error-at-once" in faults:
             raise Broken
         while self.count < self.n_predict or "endless-stream" in faults:
-            world.sleep_until(self.first_token_at + int(1e9 * self.count / world.options.rate))
+            world.sleep_until(self.first_token_at + int(1e9 * self.count / self.rate))
             self.count += 1
             if not ("silent-tokens" in faults and self.count % 4 == 0):
                 chunk += " " + WORDS[self.count % len(WORDS)]

@@ -13,6 +13,7 @@ import datetime
 import json
 import mmap
 import os
+import random
 import re
 import signal
 import socket
@@ -46,6 +47,7 @@ class World:
     def __init__(self, options, log):
         self.options, self.lock, self.stopping = options, threading.Lock(), threading.Event()
         self.last_prompt, self.running, self.sent_of_flood, self.answers = [], 0, 0, 0
+        self.requests, self.looks_at_slots, self.random = 0, 0, random.Random(7)
         self.ready_at = time.monotonic() + options.ready_ms / 1000
         self.elsewhere, self.port, self.log_file = "", 0, log
         self.runner, self.burner = None, None
@@ -61,6 +63,17 @@ class World:
     def wait(self, seconds):
         if self.stopping.wait(seconds):
             raise http.Gone
+
+    def pace(self):
+        """Milliseconds for the prompt and tokens a second of the next request."""
+        options = self.options
+        with self.lock:
+            self.requests += 1
+            number = self.requests
+            noise = [1 + options.jitter / 100 * self.random.uniform(-1, 1) for _ in range(2)]
+        fallen = ((options.fall_every and number % options.fall_every == 0) or
+                  (options.fall_after and number > options.fall_after))
+        return (options.prefill_ms * (25 if fallen else 1) * noise[0], options.rate / (6 if fallen else 1) * noise[1])
 
     def sleep_until(self, at_ns):
         left = at_ns - time.monotonic_ns()
@@ -284,6 +297,10 @@ def arguments(words=None):
     add("--tokens", type=int, help="tokens to make whatever is asked")
     add("--rate", type=float, default=400, help="tokens a second")
     add("--prefill-ms", type=float, default=100, help="for a prompt without a cached part")
+    add("--jitter", type=float, default=0, help="percent by which both vary from request to request")
+    add("--fall-every", type=int, default=0, metavar="N", help="every Nth request is served as by a CPU")
+    add("--fall-after", type=int, default=0, metavar="N", help="so is every request after the Nth")
+    add("--busy-every", type=int, default=0, metavar="N", help="llama-server: every Nth look at /slots shows one at work")
     add("--loaded", action="store_true", help="the model is loaded from the beginning")
     add("--load-ms", type=float, default=100)
     add("--unload-ms", type=float, default=30, help="how long an unloaded model stays in /api/ps")
