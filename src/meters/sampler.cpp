@@ -230,6 +230,7 @@ Telemetry Sampler::recent(Micros span) const {
   out.hz = recorded.hz;
   out.halvings = recorded.halvings;
   out.news = recorded.news;
+  out.troubles = recorded.troubles;
   out.none_because = recorded.none_because;
   const auto copy_end = [span](const auto& from, auto& to) {
     if (from.empty()) return;

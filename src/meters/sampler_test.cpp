@@ -163,6 +163,29 @@ TEST(Sampler, TheRecentPartIsTheEndOfAll) {
   EXPECT_TRUE(sampler.recent(std::chrono::hours(1)).samples.front().at == all.samples.front().at);
 }
 
+TEST(Sampler, EndlessRecordingsKeepTheLatestAtTheFullRate) {
+  std::vector<GpuSample> samples;
+  for (int i = 0; i < 11; ++i) samples.push_back({Micros(i), {}});
+  forget_when_full(samples, 11);
+  EXPECT_EQ(samples.size(), 11U);
+  forget_when_full(samples, 10);
+  ASSERT_EQ(samples.size(), 5U);
+  EXPECT_EQ(samples.front().at, Micros(6));
+  EXPECT_EQ(samples.back().at, Micros(10));
+
+  const Candidate from[] = {{"first", first}};
+  Sampler sampler(MeterSet::open({}, from),
+                  {.hz = 2000, .process_hz = 1, .most = 8, .latest = true}, {});
+  const auto begun = [&] {
+    const Telemetry told = sampler.so_far();
+    return !told.samples.empty() && told.samples.front().at > std::chrono::milliseconds(20);
+  };
+  while (!begun()) std::this_thread::yield();
+  const Telemetry told = sampler.stop();
+  EXPECT_LE(told.samples.size(), 8U);
+  EXPECT_EQ(told.halvings, 0);
+}
+
 TEST(Sampler, LongRecordingsHoldNoMoreThanTheBound) {
   const Candidate from[] = {{"first", first}};
   Sampler sampler(MeterSet::open({}, from), {.hz = 2000, .process_hz = 1, .most = 8}, {});

@@ -1,5 +1,6 @@
 #include "os/file.h"
 
+#include "os/append_file.h"
 #include "os/file_head.h"
 #include "os/pipe.h"
 
@@ -309,6 +310,32 @@ TEST_F(File, AClosedReaderIsAnError) {
   ::signal(SIGPIPE, old);
   ASSERT_FALSE(wrote);
   EXPECT_EQ(wrote.error().message, "cannot write 'stdout': the reader closed it");
+}
+
+TEST_F(File, WhatGrowsGoesOnBehindItsEnd) {
+  const std::string path = put("log", "old\n");
+  auto log = AppendFile::open(path);
+  ASSERT_TRUE(log);
+  ASSERT_TRUE(log->append("a\n"));
+  std::ofstream(path, std::ios::app) << "somebody else\n";
+  ASSERT_TRUE(log->append("b\n"));
+  EXPECT_EQ(get(path), "old\na\nsomebody else\nb\n");
+  std::filesystem::rename(path, at("log.1"));
+  ASSERT_TRUE(log->append("c\n"));
+  ASSERT_TRUE(log->reopen());
+  ASSERT_TRUE(log->append("d\n"));
+  EXPECT_TRUE(get(at("log.1")).ends_with("b\nc\n"));
+  EXPECT_EQ(get(path), "d\n");
+}
+
+TEST_F(File, WhatCannotGrowSaysSo) {
+  EXPECT_EQ(AppendFile::open(at("none/log")).error().kind, ErrorKind::not_found);
+  ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+  EXPECT_FALSE(AppendFile::open(at("fifo"))) << "a FIFO without a reader would be waited for";
+  if (!std::filesystem::exists("/dev/full")) return;
+  auto full = AppendFile::open("/dev/full");
+  ASSERT_TRUE(full);
+  EXPECT_TRUE(full->append("x").error().message.contains("no space left"));
 }
 
 TEST_F(File, ATerminalIsOneAndAFileIsNot) {
