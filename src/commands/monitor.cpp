@@ -62,8 +62,7 @@ struct MonitorOptions {
 
 void add_options(CLI::App& app, MonitorOptions& options) {
   app.add_option("TARGET", options.target,
-                 "the address of a running server, or a model of ollama's")
-      ->required();
+                 "the address of a running server, or a model of ollama's");
   app.add_option("--every", options.every, "seconds from probe to probe (30)")
       ->check(number_between(0.1, 24.0 * 3600));
   app.add_option("--for", options.seconds, "seconds to watch (until Ctrl-C or SIGTERM)")
@@ -214,6 +213,15 @@ ExitCode monitor(const Arguments& arguments) {
                        "picchio monitor :8080 --for 3600 --json > hour.jsonl",
                        "picchio monitor :8080 --probes 20 || echo it fell"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
+  if (options.target.empty()) {
+    return fail_with({ErrorKind::unsupported, "no server given",
+                      "picchio monitor http://127.0.0.1:8080, or a model of ollama's"});
+  }
+  if (arguments.has_rest) {
+    return fail_with({ErrorKind::unsupported,
+                      "arguments behind '--' are an engine's that picchio starts",
+                      "this one is running already: give them where it is started"});
+  }
   if (options.output.json && options.output.rows) {
     return fail_with(
         {ErrorKind::unsupported, "--json and -o are two products for one standard output", ""});

@@ -1,6 +1,7 @@
 #include "report/monitored.h"
 
 #include "base/text.h"
+#include "report/layout.h"
 
 #include <fmt/format.h>
 
@@ -208,7 +209,8 @@ std::string monitor_summary(const MonitorStatus& status, const MonitorVerdict& v
   out += fmt::format("changes  {} {}, {} {}\n", status.falls, status.falls == 1 ? "fall" : "falls",
                      status.reloads, status.reloads == 1 ? "reload" : "reloads");
   if (residency) out += fmt::format("resident {}\n", plain(residency->sentence));
-  return out + fmt::format("VERDICT: {}. {}\n", verdict.word, plain(verdict.sentence));
+  return out + fmt::format("VERDICT: {}. {}\n", verdict.word,
+                           report::as_sentence(plain(verdict.sentence)));
 }
 
 std::span<const RowColumn> probe_columns() { return kColumns; }

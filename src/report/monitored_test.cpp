@@ -164,7 +164,7 @@ TEST(Monitored, SummaryCountsEveryProbe) {
             "cost     136800 prompt and 23040 generated tokens, 10.0% of the time\n"
             "baseline decode 41.2 tok/s (+-3%)\n"
             "changes  1 fall, 0 reloads\n"
-            "VERDICT: RATES FELL. it was slower.\n");
+            "VERDICT: RATES FELL. It was slower.\n");
 }
 
 }  // namespace

@@ -155,7 +155,8 @@ Found stays_slower(const MonitorScene& s) {
 Found looks_like_a_cpu(const MonitorScene& s) {
   const Probe& p = s.probe;
   const bool untold = p.end == ProbeEnd::answered && state_is(s, State::no_placement_evidence);
-  if (!untold || gpu_at_work(p) || !p.contended.empty()) return std::nullopt;
+  // What was proven of the same load stands while its rates do.
+  if (!untold || s.proven || gpu_at_work(p) || !p.contended.empty()) return std::nullopt;
   if (!p.prefill || !p.decode || p.prompt_tokens.value_or(0) < kLongPrompt) return std::nullopt;
   const double ratio = *p.prefill / *p.decode;
   if (ratio >= kCpuShaped) return std::nullopt;
@@ -193,6 +194,10 @@ constexpr std::array kRules = {
     MonitorRule{"ratio-of-a-cpu", looks_like_a_cpu},
     MonitorRule{"well", is_well},
 };
+
+bool judged_by_state(std::string_view rule) {
+  return rule == "runs-on-cpu" || rule == "runs-partly" || rule == "witnesses-disagree";
+}
 
 bool is_bad(Standing standing) {
   return standing == Standing::slow || standing == Standing::partial ||
@@ -290,12 +295,14 @@ void MonitorJudge::look_at_process(const Probe& probe, std::vector<MonitorEvent>
     slow_probes_ = 0;
     slow_before_ = compared_ = 0;
     dips_.clear();
+    proven_ = false;
     events.push_back(event);
   }
   const bool other_process = probe.pid && pid_ && *probe.pid != *pid_;
   if (probe.pid) pid_ = probe.pid;
   if (!other_process && probe.reload.empty()) return;
   ++status_.reloads;
+  proven_ = false;
   event.kind = MonitorEvent::Kind::reload;
   event.sentence = probe.reload.empty()
                        ? fmt::format("the model was loaded anew: process {} computes now", *pid_)
@@ -307,6 +314,9 @@ MonitorScene MonitorJudge::scene_of(const Probe& probe) {
   MonitorScene scene{.probe = probe, .deviation = {}};
   scene.failing = probe.end == ProbeEnd::failed && failed_before_;
   failed_before_ = probe.end == ProbeEnd::failed || probe.end == ProbeEnd::unreachable;
+  if (probe.end == ProbeEnd::unreachable) proven_ = false;
+  scene.proven = proven_;
+  if (probe.state == State::healthy || probe.state == State::cpu_only_machine) proven_ = true;
   if (probe.end != ProbeEnd::answered || !probe.contended.empty()) return scene;
   scene.deviation = baseline_.deviation(probe.prefill, probe.decode);
   if (!scene.deviation.prefill && !scene.deviation.decode) return scene;
@@ -346,7 +356,8 @@ void MonitorJudge::stand(const Probe& probe, Standing standing, std::string_view
   event.from = before;
   event.rule = rule;
   event.sentence = std::move(sentence);
-  if (is_bad(standing) && probe.cause) {
+  // The cause is the verdict's, and says nothing of rates.
+  if (judged_by_state(rule) && probe.cause) {
     event.why = probe.cause->why;
     event.fix = probe.cause->fix;
   }

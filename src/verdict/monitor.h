@@ -23,6 +23,7 @@ struct MonitorScene {
   int slow_bound = 0;    // so many in a row are no chance, as often as this server has single ones
   int dips = 0;          // of the last hundred probes, this one included, that fell to half
   bool failing = false;  // the probe before failed as well
+  bool proven = false;   // an earlier probe of this load was judged to run where it should
 };
 
 struct MonitorFinding {
@@ -69,6 +70,7 @@ class MonitorJudge {
   double compared_ = 0;     // both of the latest some hundred
   std::vector<std::int64_t> dips_;
   bool failed_before_ = false;
+  bool proven_ = false;
 };
 
 /// The worst that was seen decides: 4 for a fall to the CPU, or to rates that are none of its own;

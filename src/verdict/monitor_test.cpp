@@ -322,6 +322,30 @@ TEST(Monitor, ServerThatWasOnTheCpuFromTheBeginningIsNoSteadyOne) {
   EXPECT_EQ(watch.told(Kind::baseline_locked), 2U);
 }
 
+TEST(Monitor, WhatWasProvenStandsForOneLoad) {
+  Watch watch;
+  // A decode too short for the witnesses of every probe, on a machine whose ratio is a CPU's.
+  for (int i = 0; i < 10; ++i) {
+    watch.add(30, 10, i % 3 == 0 ? State::cpu_only_machine : State::no_placement_evidence);
+  }
+  EXPECT_EQ(watch.told(Kind::standing), 1U);
+  EXPECT_EQ(watch.judge.status().standing, Standing::steady);
+  Probe anew = probe(watch.next++, 30, 10);
+  anew.reload = "its log tells of another load";
+  watch.add(anew);
+  EXPECT_EQ(watch.judge.status().standing, Standing::unknown);
+}
+
+TEST(Monitor, FallOfRatesHasNoCauseOfTheVerdicts) {
+  Watch watch;
+  watch.steady(10);
+  Probe fallen = probe(watch.next++, 0.04 * kPrefill, 0.2 * kDecode);
+  fallen.cause = Cause{"log_lacks_evidence", "the log has no line", "run again with -lv 4"};
+  const auto told = watch.add(fallen);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].why, "");
+}
+
 TEST(Monitor, SlideOfWeeksIsNotLearned) {
   Watch watch;
   watch.steady(16);

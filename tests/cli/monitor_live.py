@@ -90,7 +90,7 @@ def closed_reader(picchio, url):
 
 
 def stand_in(port, *words):
-    process = subprocess.Popen([sys.executable, HERE / "stand_in" / "server.py", "--port", str(port), "--prefill-ms", "30",
+    process = subprocess.Popen([sys.executable, HERE / "stand_in" / "server.py", "--port", str(port), "--prefill-ms", "10",
                                 "--rate", "6000", *words], stdout=subprocess.PIPE)
     process.stdout.readline()
     return process
@@ -149,14 +149,14 @@ def restart_onto_llvmpipe(picchio, _url, rig):
     probes = int(os.environ.get("PICCHIO_MONITOR_PROBES", "12"))
     with tempfile.TemporaryDirectory(prefix="monitor-") as folder:
         server = RealServer(rig, port, f"{folder}/a.log", {"VK_DRIVER_FILES": f"{rig}/none/none.json"})
-        monitor = Monitor(picchio, f"http://127.0.0.1:{port}", "--probes", str(10 * probes))
+        monitor = Monitor(picchio, f"http://127.0.0.1:{port}", "--light", "--probes", str(10 * probes))
         try:
-            wait_for(lambda: len(monitor.probes("answered")) >= probes // 2, "the first half", 20 + 2 * probes)
+            wait_for(lambda: len(monitor.probes("answered")) >= probes // 2, "the first half", 60 + 3 * probes)
             server.stop()
             server = RealServer(rig, port, f"{folder}/b.log",
                                 {"VK_DRIVER_FILES": f"{rig}/lvp.json", "GGML_VK_VISIBLE_DEVICES": "0",
                                  "MESA_SHADER_CACHE_DIR": f"{rig}/shader-cache"})
-            wait_for(lambda: len(monitor.probes("answered")) >= probes, "the second half", 60 + 6 * probes)
+            wait_for(lambda: len(monitor.probes("answered")) >= probes, "the second half", 120 + 8 * probes)
         finally:
             server.stop()
         code, out, err = monitor.end()
