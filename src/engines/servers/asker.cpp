@@ -112,6 +112,20 @@ Error refusal(const os::HttpHead& head, std::string_view body, bool had_key) {
   return error;
 }
 
+std::string query_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool as_is = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    if (as_is) {
+      out += c;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
 std::string base_of(std::string_view url) {
   std::string_view text = url.substr(0, url.find_first_of("?#"));
   while (take_suffix(text, "/")) {

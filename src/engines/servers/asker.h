@@ -46,6 +46,9 @@ class Asker {
 /// What a refusal means, with the server's own reason and what may help.
 [[nodiscard]] Error refusal(const os::HttpHead& head, std::string_view body, bool had_key);
 
+/// `text` as a value of a query: what may not stand there as it is is written as %XX. Pure.
+[[nodiscard]] std::string query_escaped(std::string_view text);
+
 /// `text` without what stands behind a server's base when people paste a longer URL: a slash,
 /// "/v1", "/v1/chat/completions", "/api/generate", "/completion" ... Pure.
 [[nodiscard]] std::string base_of(std::string_view url);

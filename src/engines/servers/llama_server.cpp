@@ -16,21 +16,6 @@ constexpr int kOk = 200;
 constexpr int kUnavailable = 503;
 constexpr Micros kPollEvery{200'000};
 
-/// What a query may hold as it is; the rest is written as %XX.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool as_is = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    if (as_is) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    }
-  }
-  return out;
-}
-
 std::string file_name(std::string_view path) {
   const std::size_t slash = path.find_last_of("/\\");
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
@@ -46,7 +31,8 @@ std::string status_of(const Json& row) {
 
 std::string LlamaServer::with_model(std::string path) const {
   // A question about a router's model would load it.
-  return name_.empty() ? path : std::move(path) + "?model=" + escaped(name_) + "&autoload=false";
+  return name_.empty() ? path
+                       : std::move(path) + "?model=" + query_escaped(name_) + "&autoload=false";
 }
 
 Result<> LlamaServer::wait_until_ready(const Wait& wait) const {
