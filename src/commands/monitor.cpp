@@ -12,6 +12,7 @@
 #include "os/file.h"
 #include "os/remote_name.h"
 #include "os/terminal_input.h"
+#include "verdict/residency.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -54,6 +55,8 @@ struct MonitorOptions {
   std::int64_t probes = 0;
   int timeout_seconds = kDefaultTimeoutSeconds;
   bool light = false;
+  bool passive = false;
+  bool residency = false;
   bool no_telemetry = false;
   bool strict = false;
   double hz = kMeterHz;
@@ -70,6 +73,10 @@ void add_options(CLI::App& app, MonitorOptions& options) {
   app.add_option("--probes", options.probes, "end after so many probes")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   app.add_flag("--light", options.light, "a short prompt and 32 tokens; says less of prefill");
+  app.add_flag("--passive", options.passive,
+               "ask the model nothing: read /metrics of llama-server, vLLM or SGLang");
+  app.add_flag("--residency", options.residency,
+               "follow the memory of the process that computes, against the weights");
   app.add_option("--model", options.model, "which of a server's models");
   app.add_option("--api-key", options.api_key, "what opens the server; else PICCHIO_API_KEY");
   app.add_option("--timeout", options.timeout_seconds, "seconds that one probe may take (120)")
@@ -104,6 +111,9 @@ class MonitorLoop {
     for (std::int64_t number = 1;; ++number) {
       const Result<Probe> probe = prober_.probe(number, now());
       if (!probe) return {};
+      if (probe->residency) {
+        residency_.add({probe->since, probe->residency->resident, probe->decode});
+      }
       const std::vector<MonitorEvent> events = judge_.add(*probe);
       const Result<> told = output_.tell(*probe, events, judge_.status(), prober_.judged());
       if (!told) return told;
@@ -114,6 +124,12 @@ class MonitorLoop {
   }
 
   [[nodiscard]] const MonitorStatus& status() const { return judge_.status(); }
+
+  /// Absent: it was not asked for.
+  [[nodiscard]] std::optional<ResidencyReport> residency() const {
+    if (!options_.residency) return std::nullopt;
+    return judge_residency(residency_, prober_.weight_bytes());
+  }
 
  private:
   [[nodiscard]] Micros now() const { return os::monotonic_now() - began_; }
@@ -150,6 +166,7 @@ class MonitorLoop {
   os::Interrupts& interrupts_;
   MonitorOutput& output_;
   MonitorJudge judge_;
+  ResidencySeries residency_;
   Micros began_ = os::monotonic_now();
   Micros next_{};
 };
@@ -174,6 +191,8 @@ Result<ProbeOptions> probe_options(const MonitorOptions& options) {
   out.api_key = options.api_key.empty() ? os::env("PICCHIO_API_KEY").value_or("") : options.api_key;
   out.timeout = std::chrono::seconds(options.timeout_seconds);
   out.light = options.light;
+  out.passive = options.passive;
+  out.residency = options.residency;
   if (!options.no_telemetry) out.meter_hz = options.hz;
   return out;
 }
@@ -198,7 +217,8 @@ ExitCode run_monitor(const MonitorOptions& options) {
   const Result<> ran = loop.run();
   if (!ran) return after_printing(ran, ExitCode::could_not_run);
   const ExitCode code = exit_code_of(loop.status(), options.strict);
-  return after_printing(output->finish(loop.status(), verdict_of(loop.status()), code), code);
+  const MonitorEnding ending{verdict_of(loop.status()), code, loop.residency()};
+  return after_printing(output->finish(loop.status(), ending), code);
 }
 
 }  // namespace
@@ -211,6 +231,7 @@ ExitCode monitor(const Arguments& arguments) {
              examples({"picchio monitor http://127.0.0.1:8080",
                        "picchio monitor qwen3:8b --every 300 --light --quiet",
                        "picchio monitor :8080 --for 3600 --json > hour.jsonl",
+                       "picchio monitor :8080 --passive --every 60",
                        "picchio monitor :8080 --probes 20 || echo it fell"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (options.target.empty()) {

@@ -102,10 +102,9 @@ Result<> MonitorOutput::tell(const Probe& probe, std::span<const MonitorEvent> e
   return text.empty() ? Result<>() : print_text(text);
 }
 
-Result<> MonitorOutput::finish(const MonitorStatus& status, const MonitorVerdict& verdict,
-                               ExitCode code) {
+Result<> MonitorOutput::finish(const MonitorStatus& status, const MonitorEnding& ending) {
   const std::string json =
-      monitor_summary_json(status, verdict, static_cast<int>(code), std::nullopt);
+      monitor_summary_json(status, ending.verdict, static_cast<int>(ending.code), ending.residency);
   keep(json);
   if (options_.json) {
     if (const Result<> printed = print(json); !printed) return printed;
@@ -114,7 +113,7 @@ Result<> MonitorOutput::finish(const MonitorStatus& status, const MonitorVerdict
     const std::string rows = (rows_begun_ ? "" : writer_->begin()) + writer_->end();
     if (const Result<> printed = print(rows); !printed) return printed;
   }
-  return print_text(monitor_summary(status, verdict, std::nullopt));
+  return print_text(monitor_summary(status, ending.verdict, ending.residency));
 }
 
 }  // namespace picchio

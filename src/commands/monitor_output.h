@@ -21,6 +21,12 @@ struct MonitorOutputOptions {
   bool quiet = false;
 };
 
+struct MonitorEnding {
+  MonitorVerdict verdict;
+  ExitCode code = ExitCode::ok;
+  std::optional<ResidencyReport> residency;  // of --residency
+};
+
 class MonitorOutput {
  public:
   /// Makes the folder; a log that is there goes on.
@@ -37,8 +43,7 @@ class MonitorOutput {
   /// Begins a new log where the old one was moved away.
   void reopen();
 
-  [[nodiscard]] Result<> finish(const MonitorStatus& status, const MonitorVerdict& verdict,
-                                ExitCode code);
+  [[nodiscard]] Result<> finish(const MonitorStatus& status, const MonitorEnding& ending);
 
  private:
   explicit MonitorOutput(MonitorOutputOptions options);

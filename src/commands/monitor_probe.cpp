@@ -5,6 +5,8 @@
 #include "commands/ram_speed.h"
 #include "engines/log_reader.h"
 #include "machine/metered_gpus.h"
+#include "machine/process_facts.h"
+#include "machine/process_memory.h"
 
 #include <fmt/format.h>
 
@@ -23,6 +25,8 @@ constexpr std::int64_t kLightTokens = 32;
 constexpr Micros kIdleSpan{10'000'000};
 // What a load says at the highest verbosity; of more the beginning counts.
 constexpr std::size_t kMostLoadLog = std::size_t{1} << 20;
+// An llama-server of older builds answers between two batches only.
+constexpr Micros kPassivePatience{30'000'000};
 // For the question whether anybody is there.
 constexpr Micros kKnock{2'000'000};
 // ollama counts some milliseconds of loading with every request.
@@ -64,7 +68,15 @@ Result<Prober> Prober::open(ProbeOptions options, os::HttpClient& client,
                             os::Interrupts& interrupts) {
   Result<servers::DetectedServer> detected = detect_target(options.target, options.api_key, client);
   if (!detected) return std::unexpected(detected.error());
-  return Prober(std::move(options), *std::move(detected), client, interrupts);
+  Prober prober(std::move(options), *std::move(detected), client, interrupts);
+  if (!prober.options_.passive) return prober;
+  if (const Result<> opened = prober.open_reader(); !opened) {
+    return std::unexpected(opened.error());
+  }
+  // From here on others' requests count.
+  const Result<answers::PassiveReading> first = prober.reader_->look();
+  if (!first) return std::unexpected(first.error());
+  return prober;
 }
 
 Prober::Prober(ProbeOptions options, servers::DetectedServer detected, os::HttpClient& client,
@@ -84,6 +96,14 @@ Result<> Prober::find_server_again() {
   if (!detected) return std::unexpected(detected.error());
   detected_ = *std::move(detected);
   lost_ = false;
+  return options_.passive ? open_reader() : Result<>();
+}
+
+Result<> Prober::open_reader() {
+  Result<servers::PassiveReader> reader =
+      servers::PassiveReader::open(detected_, *client_, options_.model, kPassivePatience);
+  if (!reader) return std::unexpected(reader.error());
+  reader_ = *std::move(reader);
   return {};
 }
 
@@ -121,6 +141,14 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
   Result<ServerScene> scene = open_server_scene(detected_, options_.model, wait, *client_);
   if (!scene) return ends_with(scene.error());
   probe.model = scene->model.shown;
+  if (const int engine = scene->processes.engine(); engine > 0) {
+    probe.pid = engine;
+    if (options_.residency) probe.residency = residency_of("/", engine);
+  }
+  if (options_.passive) {
+    if (const Result<> looked = look(*scene, probe); !looked) return ends_with(looked.error());
+    return probe;
+  }
   if (std::string busy = scene->server->busy(); !busy.empty()) {
     probe.end = ProbeEnd::busy;
     probe.why = std::move(busy);
@@ -151,12 +179,42 @@ Result<> Prober::ask(ServerScene& scene, Probe& probe) {
   probe.generated_tokens = answer.generated_tokens;
   if (answer.first_token) probe.first_token_seconds = seconds(*answer.first_token);
   probe.contended = scene.server->busy();
+  // ollama's runner comes with the request.
   if (const int engine = scene.processes.engine(); engine > 0) probe.pid = engine;
+  if (options_.residency && probe.pid) probe.residency = residency_of("/", *probe.pid);
   take_log(scene, *pass, probe);
   if (probe.number > 1 && probe.reload.empty() && answer.load_ms.value_or(0) > kLoadedAnewMs) {
     probe.reload = fmt::format("the answer counts {:.1f} s for it", *answer.load_ms / 1000);
   }
   judge(scene, *std::move(pass), probe);
+  return {};
+}
+
+Result<> Prober::look(ServerScene& scene, Probe& probe) {
+  probe.passive = true;
+  if (log_of_ && probe.pid != log_of_) reader_->forget();
+  const Result<answers::PassiveReading> reading = reader_->look();
+  if (!reading) return std::unexpected(reading.error());
+  answers::take_reading(*reading, probe);
+  const bool there = probe.end == ProbeEnd::answered || probe.end == ProbeEnd::idle;
+  lost_ = probe.end == ProbeEnd::unreachable;
+  if (!there) return {};
+  if (reading->decode_at_most) {
+    probe.decode.reset();
+    probe.decode_abstain = "somebody else reads the counters too, so it is known from above only";
+  }
+  RawPass pass;
+  pass.wall = reading->interval.value_or(Micros{});
+  pass.began = meters_->now() - pass.wall;
+  if (probe.pid) pass.process = read_process_facts("/", *probe.pid);
+  scene.log.mark();
+  take_log(scene, pass, probe);
+  judged_ = judge_loaded(run_of(scene, std::move(pass), probe));
+  probe.state = judged_->verdict.state;
+  probe.rule = judged_->verdict.rule;
+  probe.sentence = judged_->verdict.sentence;
+  probe.cause = judged_->verdict.cause;
+  take_placement(judged_->run, probe);
   return {};
 }
 
@@ -176,7 +234,7 @@ void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
   }
 }
 
-void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
+RawRun Prober::run_of(ServerScene& scene, RawPass pass, const Probe& probe) {
   scene.take_engine(*client_);
   RawRun run = std::move(scene.run);
   ServerFacts& facts = *run.server;
@@ -194,7 +252,11 @@ void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
   run.passes.push_back(std::move(pass));
   weight_bytes_ = facts.weight_bytes;
   if (run.model) weight_bytes_ = run.model->file_bytes;
-  judged_ = judge_recorded(std::move(run));
+  return run;
+}
+
+void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
+  judged_ = judge_recorded(run_of(scene, std::move(pass), probe));
   probe.state = judged_->verdict.state;
   probe.rule = judged_->verdict.rule;
   probe.sentence = judged_->verdict.sentence;
@@ -203,7 +265,6 @@ void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
 }
 
 void Prober::take_run(const Run& run, Probe& probe) const {
-  probe.placement = run.placement;
   const Pass& pass = run.passes.front();
   const Lanes& lanes = pass.lanes;
   probe.prefill_abstain = lanes.prefill_abstain;
@@ -212,6 +273,11 @@ void Prober::take_run(const Run& run, Probe& probe) const {
   if (lanes.decode_abstain.empty()) probe.decode = lanes.decode;
   if (lanes.wallclock_abstain.empty()) probe.wallclock = lanes.wallclock;
   probe.cpu_cores = pass.cpu.decode_cores;
+  take_placement(run, probe);
+}
+
+void Prober::take_placement(const Run& run, Probe& probe) const {
+  probe.placement = run.placement;
   const Telemetry& telemetry = run.raw.telemetry;
   for (std::size_t i = 0; i < telemetry.gpus.size(); ++i) {
     const auto use = std::ranges::find(run.gpu_use, static_cast<int>(i), &GpuUse::gpu);

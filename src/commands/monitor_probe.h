@@ -8,6 +8,7 @@
 #include "commands/read_run.h"
 #include "commands/server_scene.h"
 #include "commands/target.h"
+#include "engines/servers/passive_reader.h"
 #include "evidence/monitored.h"
 #include "os/http.h"
 #include "os/signals.h"
@@ -23,14 +24,16 @@ struct ProbeOptions {
   std::string model;  // which of a server's; of a tag the tag
   std::string api_key;
   Micros timeout{};
-  bool light = false;  // a short prompt and few tokens
+  bool light = false;    // a short prompt and few tokens
+  bool passive = false;  // nothing is asked of the model
   bool residency = false;
   std::optional<double> meter_hz;  // absent: --no-telemetry
 };
 
 class Prober {
  public:
-  /// Asks who answers; an error when nobody does. Everything outlives the prober.
+  /// Asks who answers; an error when nobody does, or when it tells no counters to be passive with.
+  /// Everything outlives the prober.
   [[nodiscard]] static Result<Prober> open(ProbeOptions options, os::HttpClient& client,
                                            os::Interrupts& interrupts);
 
@@ -50,9 +53,13 @@ class Prober {
   [[nodiscard]] Result<> find_server_again();
   [[nodiscard]] bool answers_at_all();
   [[nodiscard]] Result<> ask(ServerScene& scene, Probe& probe);
+  [[nodiscard]] Result<> open_reader();
+  [[nodiscard]] Result<> look(ServerScene& scene, Probe& probe);
   void take_log(ServerScene& scene, RawPass& pass, Probe& probe);
+  [[nodiscard]] RawRun run_of(ServerScene& scene, RawPass pass, const Probe& probe);
   void judge(ServerScene& scene, RawPass pass, Probe& probe);
   void take_run(const Run& run, Probe& probe) const;
+  void take_placement(const Run& run, Probe& probe) const;
 
   ProbeOptions options_;
   servers::DetectedServer detected_;
@@ -60,6 +67,7 @@ class Prober {
   os::Interrupts* interrupts_;
   std::unique_ptr<Progress> silent_;
   std::unique_ptr<MeterRecorder> meters_;
+  std::optional<servers::PassiveReader> reader_;
   bool lost_ = false;  // it has to be found again
   // Of the server's log what it said of its latest load: later requests say nothing of it.
   std::string load_log_;

@@ -34,9 +34,7 @@ ReadExchange read_exchange(ServerKind kind, RawPass& pass) {
   return out;
 }
 
-}  // namespace
-
-Judged judge_recorded(RawRun raw) {
+Run read_run(RawRun raw) {
   const ServerKind kind = raw.server ? raw.server->kind : ServerKind::openai;
   std::vector<ReadExchange> exchanges;
   exchanges.reserve(raw.passes.size());
@@ -44,8 +42,20 @@ Judged judge_recorded(RawRun raw) {
   std::vector<EngineLog> logs;
   logs.reserve(raw.passes.size());
   std::ranges::transform(raw.passes, std::back_inserter(logs), read_pass_log);
-  Judged out{assemble(std::move(raw), std::move(logs), std::move(exchanges)), {}};
+  return assemble(std::move(raw), std::move(logs), std::move(exchanges));
+}
+
+}  // namespace
+
+Judged judge_recorded(RawRun raw) {
+  Judged out{read_run(std::move(raw)), {}};
   out.verdict = judge(out.run);
+  return out;
+}
+
+Judged judge_loaded(RawRun raw) {
+  Judged out{read_run(std::move(raw)), {}};
+  out.verdict = judge_load(out.run);
   return out;
 }
 

@@ -15,4 +15,7 @@ struct Judged {
 /// Reads every pass's log, makes the account, judges. Pure.
 [[nodiscard]] Judged judge_recorded(RawRun raw);
 
+/// The same of a model that lies there and was asked nothing: no rates are missed.
+[[nodiscard]] Judged judge_loaded(RawRun raw);
+
 }  // namespace picchio

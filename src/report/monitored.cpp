@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "report/layout.h"
+#include "report/residency.h"
 
 #include <fmt/format.h>
 
@@ -48,9 +49,11 @@ std::string rates_text(const Probe& probe) {
   if (probe.prefill && probe.decode && *probe.decode > 0) {
     parts.add("ratio {:.1f}", *probe.prefill / *probe.decode);
   }
-  if (!probe.prefill_abstain.empty())
+  const bool answered = probe.end == ProbeEnd::answered;
+  if (answered && !probe.prefill_abstain.empty())
     parts.add("prefill abstains: {}", plain(probe.prefill_abstain));
-  if (!probe.decode_abstain.empty()) parts.add("decode abstains: {}", plain(probe.decode_abstain));
+  if (answered && !probe.decode_abstain.empty())
+    parts.add("decode abstains: {}", plain(probe.decode_abstain));
   if (probe.first_token_seconds) parts.add("TTFT {:.2f} s", *probe.first_token_seconds);
   if (const auto& share = probe.placement.weights_on_gpu_fraction) {
     parts.add("{:.0f}% of weights on GPU", 100 * *share);
@@ -208,7 +211,7 @@ std::string monitor_summary(const MonitorStatus& status, const MonitorVerdict& v
   if (status.answered > 0) out += fmt::format("baseline {}\n", baseline_text(status));
   out += fmt::format("changes  {} {}, {} {}\n", status.falls, status.falls == 1 ? "fall" : "falls",
                      status.reloads, status.reloads == 1 ? "reload" : "reloads");
-  if (residency) out += fmt::format("resident {}\n", plain(residency->sentence));
+  if (residency) out += residency_text(*residency);
   return out + fmt::format("VERDICT: {}. {}\n", verdict.word,
                            report::as_sentence(plain(verdict.sentence)));
 }

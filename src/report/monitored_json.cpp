@@ -1,5 +1,6 @@
 #include "report/json_values.h"
 #include "report/monitored.h"
+#include "report/residency.h"
 
 namespace picchio {
 namespace {
@@ -34,19 +35,6 @@ Json gpu_json(const ProbedGpu& gpu) {
 Json baseline_json(const std::optional<Baseline>& baseline) {
   if (!baseline) return nullptr;
   return {{"median", baseline->median}, {"spread", baseline->spread}, {"probes", baseline->probes}};
-}
-
-Json residency_json(const std::optional<ResidencyReport>& report) {
-  if (!report) return nullptr;
-  return {{"shape", name_of(report->shape)},
-          {"sentence", report->sentence},
-          {"weight_bytes", value_or_null(report->weight_bytes)},
-          {"first_bytes", report->first},
-          {"low_bytes", report->low},
-          {"high_bytes", report->high},
-          {"last_bytes", report->last},
-          {"decode_at_high", value_or_null(report->decode_at_high)},
-          {"decode_at_low", value_or_null(report->decode_at_low)}};
 }
 
 }  // namespace
@@ -128,7 +116,7 @@ std::string monitor_summary_json(const MonitorStatus& status, const MonitorVerdi
                  {"asked_s", seconds(status.asked)}};
   out["baseline"] = {{"prefill", baseline_json(status.prefill)},
                      {"decode", baseline_json(status.decode)}};
-  out["residency"] = residency_json(residency);
+  out["residency"] = residency ? residency_json(*residency) : Json(nullptr);
   out["exit_code"] = exit_code;
   return line_of(out);
 }

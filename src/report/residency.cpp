@@ -12,16 +12,16 @@
 namespace picchio {
 namespace {
 
-constexpr std::size_t kValueColumn = 11;
+constexpr std::size_t kValueColumn = 9;
 
 }  // namespace
 
 std::string residency_text(const ResidencyReport& report) {
   const std::string text = fmt::format("{}. {}", name_of(report.shape), plain(report.sentence));
   std::string out;
-  std::string_view label = "memory";
+  std::string_view label = "resident";
   for (const std::string& line : report::wrap(text, kBlockColumns - kValueColumn, 0)) {
-    out += fmt::format("  {:<{}}{}\n", label, kValueColumn - 2, line);
+    out += fmt::format("{:<{}}{}\n", label, kValueColumn, line);
     label = "";
   }
   return out;

@@ -24,8 +24,8 @@ ResidencyReport fallen() {
 
 TEST(ResidencyReport, Text) {
   EXPECT_EQ(residency_text(fallen()),
-            "  memory   falling. Resident memory fell from 5.00 GiB to 2.00\n"
-            "           GiB, at most 40% of the 5.00 GiB of weights on disk.\n");
+            "resident falling. Resident memory fell from 5.00 GiB to 2.00 GiB,\n"
+            "         at most 40% of the 5.00 GiB of weights on disk.\n");
 }
 
 TEST(ResidencyReport, LinesAreNarrowAndPlain) {

@@ -33,10 +33,10 @@ def wait_for(condition, what, seconds=60):
 
 
 class Monitor:
-    def __init__(self, picchio, url, *words):
+    def __init__(self, picchio, url, *words, every="0.2"):
         self.folder = tempfile.TemporaryDirectory(prefix="monitor-")
         self.kept = Path(self.folder.name) / "kept"
-        self.process = subprocess.Popen([picchio, "monitor", url, "--every", "0.2", "--keep-logs", self.kept, *words],
+        self.process = subprocess.Popen([picchio, "monitor", url, "--every", every, "--keep-logs", self.kept, *words],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     @property
@@ -124,11 +124,11 @@ def goes_and_comes(picchio, _url):
 class RealServer:
     """The rig's llama-server in one situation, its log in a file as a service's would be."""
 
-    def __init__(self, rig, port, log, env):
+    def __init__(self, rig, port, log, env, *words):
         self.log = open(log, "wb")
         self.process = subprocess.Popen(
             [f"{rig}/bin/llama-server", "-m", f"{rig}/models/Tiny-Q4_K_M.gguf", "--port", str(port), "-np", "1",
-             "-lv", "4", "--no-webui"], stdout=subprocess.DEVNULL, stderr=self.log,
+             "-lv", "4", "--no-webui", *words], stdout=subprocess.DEVNULL, stderr=self.log,
             env=os.environ | {"LLAMA_ARG_THREADS": "1"} | env)
 
         def ready():
@@ -175,10 +175,44 @@ def restart_onto_llvmpipe(picchio, _url, rig):
     print(f"{len(before)} probes before, {len(after)} after; told at probe {falls[0]['probe']}", file=sys.stderr)
 
 
+def ask(port, tokens):
+    body = json.dumps({"prompt": "On the river", "n_predict": tokens, "ignore_eos": True, "cache_prompt": False}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/completion", body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)["timings"]
+
+
+def passive(picchio, _url, rig):
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="monitor-") as folder:
+        server = RealServer(rig, port, f"{folder}/a.log", {"VK_DRIVER_FILES": f"{rig}/none/none.json"}, "--metrics")
+        monitor = Monitor(picchio, f"http://127.0.0.1:{port}", "--passive", "--residency", every="3")
+        try:
+            wait_for(lambda: len(monitor.probes("idle")) >= 1, "an idle look")
+            told = [ask(port, 100) for _ in range(3)]
+            wait_for(lambda: len(monitor.probes("answered")) >= 1 and monitor.probes()[-1]["end"] == "idle", "its look")
+        finally:
+            code, out, err = monitor.end()
+            server.stop()
+    check(code == 0, f"code {code}: {out}{err}")
+    check("VERDICT: CPU ONLY MACHINE" in out, out)
+    probes = monitor.probes("answered")
+    check(sum(probe["generated_tokens"] for probe in probes) == 300, f"{[p['generated_tokens'] for p in probes]}")
+    check(all(probe["state"] == "CPU ONLY MACHINE" for probe in monitor.probes()), "another state")
+    own = sorted(timings["predicted_per_second"] for timings in told)
+    seen = [probe["tokens_per_second"]["decode"] for probe in probes]
+    check(all(rate and 0.9 * own[0] < rate < 1.1 * own[-1] for rate in seen), f"{seen} against {own}")
+    summary = monitor.lines()[-1]
+    check(summary["cost"]["generated_tokens"] == 0, "it made tokens")
+    check(summary["residency"]["weight_bytes"] > 0, f"{summary['residency']}")
+    print(f"decode {seen}, the server's own {own}", file=sys.stderr)
+
+
 def main():
     picchio, url, case = sys.argv[1:4]
     {"signals": signals, "rotate": rotate, "closed-reader": closed_reader, "goes-and-comes": goes_and_comes,
-     "restart-onto-llvmpipe": restart_onto_llvmpipe}[case](picchio, url, *sys.argv[4:])
+     "restart-onto-llvmpipe": restart_onto_llvmpipe,
+     "passive": passive}[case](picchio, url, *sys.argv[4:])
     print("ok")
 
 
