@@ -36,7 +36,7 @@ std::string reason_of(const std::string& address, const std::exception& thrown) 
     const std::size_t close = words.find(')', open);
     if (close != std::string::npos) return words.substr(open + 1, close - open - 1);
   }
-  // Debian's and Ubuntu's civetweb were: seen with 1.15.
+  // Debian 12's was (1.15); Debian 13's knows it (1.16).
   if (address.front() == '[') return "the civetweb that serves was built without IPv6";
   return thrown.what();
 }
@@ -90,6 +90,7 @@ class ExposerServer : public Server {
         what_(std::move(what)),
         exposer_(std::move(exposer)) {
     if (host_ == "0.0.0.0") host_ = "127.0.0.1";
+    if (host_ == "[::]") host_ = "[::1]";
     exposer_->RegisterCollectable(what_);
   }
   ExposerServer(const ExposerServer&) = delete;

@@ -73,6 +73,10 @@ def check_rules(options):
         silent = re.search(rf"alertname: {alert}, exp_alerts: \[\]", text)
         if not fires or not silent:
             sys.exit(f"{alert}: no test in which it {'is silent' if fires else 'fires'}")
+    page = (options.packaging.parent / "docs/fleet.md").read_text()
+    told = set(re.findall(r"`(Picchio\w+)`", page))
+    if told != (alerts := {alert for alert, _ in rule_expressions(options.packaging)}):
+        sys.exit(f"docs/fleet.md and the rules differ in {', '.join(sorted(told ^ alerts))}")
 
 
 def exposition(publisher, word):
