@@ -18,7 +18,8 @@ struct ListenAddress {
 /// "[HOST:]PORT". Without a host it is the loopback: others see the metrics only when asked for.
 [[nodiscard]] Result<ListenAddress> parse_listen_address(const std::string& text);
 
-/// Serves at http://ADDRESS/metrics from its making to its end; the threads end with it.
+/// Serves at http://ADDRESS/metrics from its making to its end; the threads end with it. SIGPIPE
+/// must be ignored meanwhile, as an Interrupts does: civetweb's threads set it so whatever it was.
 class MonitorMetrics {
  public:
   /// `library` is for tests; empty: the one beside the program, or where it is installed.

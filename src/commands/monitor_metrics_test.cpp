@@ -4,6 +4,7 @@
 #include "commands/monitor_series.h"
 #include "os/file.h"
 #include "os/http.h"
+#include "os/signals.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -434,7 +435,9 @@ TEST(MonitorMetrics, AScrapeNeverMixesTwoProbes) {
   writer.join();
 }
 
-TEST(MonitorMetrics, ItsEndLeavesNoThreadAndNoSignalHandled) {
+TEST(MonitorMetrics, ItLeavesNoThreadAndTheSignalsAsTheyWere) {
+  const auto interrupts = os::Interrupts::install();
+  ASSERT_TRUE(interrupts);
   const std::size_t before = threads();
   struct sigaction was = {};
   struct sigaction is = {};

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <string>
 #include <thread>
@@ -40,21 +39,6 @@ std::string reason_of(const std::string& address, const std::exception& thrown) 
   if (address.front() == '[') return "the civetweb that serves was built without IPv6";
   return thrown.what();
 }
-
-// civetweb sets SIGPIPE to be ignored, though it sends in a way that never raises it; how the
-// process takes its signals is not a library's to decide.
-class KeptSigpipe {
- public:
-  KeptSigpipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
-  KeptSigpipe(const KeptSigpipe&) = delete;
-  KeptSigpipe& operator=(const KeptSigpipe&) = delete;
-  ~KeptSigpipe() {
-    if (before_ != SIG_ERR) std::signal(SIGPIPE, before_);
-  }
-
- private:
-  void (*before_)(int);
-};
 
 // civetweb's listening thread looks every 2 s whether it shall end, or when somebody comes: so long
 // SIGTERM would take. Somebody comes, then, again and again until it has ended.
@@ -118,7 +102,6 @@ Result<std::unique_ptr<Server>> serve(const std::string& address,
   CivetCallbacks callbacks;
   callbacks.log_message = note;
   said().clear();
-  const KeptSigpipe kept;
   try {
     auto exposer = std::make_unique<prometheus::Exposer>(
         std::vector<std::string>{
