@@ -41,7 +41,7 @@ has_apt() { command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; }
 
 # A C++23 compiler and what picchio is built from.
 # shellcheck disable=SC2034  # used by those that source this
-build_packages="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev ca-certificates"
+build_packages="g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev prometheus-cpp-dev ca-certificates"
 
 # Ninja takes every core; each compiler wants up to a GiB.
 job_count() {

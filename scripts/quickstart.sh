@@ -21,11 +21,11 @@ install_needs() {
     ensure_packages $build_packages
   elif command -v brew >/dev/null; then
     local formula
-    for formula in cmake ninja pkg-config fmt cli11 nlohmann-json; do
+    for formula in cmake ninja pkg-config fmt cli11 nlohmann-json prometheus-cpp; do
       brew list --formula "$formula" >/dev/null 2>&1 || { say "installing $formula"; brew install -q "$formula" >&2; }
     done
   else
-    die "knows apt and Homebrew only; install a C++23 compiler, CMake, Ninja, fmt, CLI11, nlohmann-json and the headers of libcurl, OpenSSL and SQLite, then:
+    die "knows apt and Homebrew only; install a C++23 compiler, CMake, Ninja, fmt, CLI11, nlohmann-json, prometheus-cpp and the headers of libcurl, OpenSSL and SQLite, then:
   cmake --preset release -DPICCHIO_TESTS=OFF && cmake --build build/release"
   fi
 }

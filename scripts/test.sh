@@ -17,6 +17,7 @@ install_needs() {
   ensure_packages $build_packages git python3 libgtest-dev libbenchmark-dev
   try_packages python3-jsonschema || say "python3-jsonschema cannot be installed: schema cases will skip"
   try_packages nginx-light || say "nginx-light cannot be installed: the case of headers over HTTP will skip"
+  try_packages prometheus || say "prometheus cannot be installed: the cases of alerts and dashboard will skip"
   try_packages scdoc || say "scdoc cannot be installed: no man page in this build"
 }
 

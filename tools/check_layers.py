@@ -19,7 +19,8 @@ MAY_INCLUDE = {
     "history": {"base", "evidence", "os", "kept"},
     "models": {"base", "evidence", "os", "engines"},
     "results": {"base", "evidence", "verdict"},
-    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "history", "models", "results"},
+    "exporter": {"base"},
+    "commands": {"base", "evidence", "gguf", "verdict", "report", "os", "machine", "meters", "engines", "kept", "history", "models", "results", "exporter"},
     "main.cpp": {"base", "commands", "evidence"},
 }
 SYSTEM = re.compile(r"#include <(unistd\.h|dlfcn\.h|fcntl\.h|signal\.h|poll\.h|termios\.h|ifaddrs\.h|spawn\.h|curl/.*|openssl/.*|CommonCrypto/.*|sys/.*)>")

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/measure.h"
+#include "commands/monitor_metrics.h"
 #include "commands/monitor_output.h"
 #include "commands/monitor_probe.h"
 #include "commands/options.h"
@@ -60,6 +61,7 @@ struct MonitorOptions {
   bool no_telemetry = false;
   bool strict = false;
   double hz = kMeterHz;
+  std::string metrics;
   MonitorOutputOptions output;
 };
 
@@ -81,6 +83,9 @@ void add_options(CLI::App& app, MonitorOptions& options) {
   app.add_option("--api-key", options.api_key, "what opens the server; else PICCHIO_API_KEY");
   app.add_option("--timeout", options.timeout_seconds, "seconds that one probe may take (120)")
       ->check(CLI::Range(1, 24 * 3600));
+  app.add_option("--metrics", options.metrics,
+                 "serve figures for Prometheus at [HOST:]PORT, of this machine alone unless HOST "
+                 "says otherwise");
   app.add_option("--keep-logs", options.output.keep_logs,
                  "append every probe and change to monitor.jsonl here, and keep the run of each "
                  "fall for 'picchio replay'");
@@ -99,11 +104,12 @@ Micros micros(double interval) { return Micros(static_cast<std::int64_t>(interva
 class MonitorLoop {
  public:
   MonitorLoop(const MonitorOptions& options, Prober& prober, os::Interrupts& interrupts,
-              MonitorOutput& output, MonitorStatus start)
+              MonitorOutput& output, MonitorMetrics* metrics, MonitorStatus start)
       : options_(options),
         prober_(prober),
         interrupts_(interrupts),
         output_(output),
+        metrics_(metrics),
         judge_(std::move(start)) {}
 
   /// Until something ends it. An error: what is found cannot be written.
@@ -115,6 +121,7 @@ class MonitorLoop {
         residency_.add({probe->since, probe->residency->resident, probe->decode});
       }
       const std::vector<MonitorEvent> events = judge_.add(*probe);
+      if (metrics_ != nullptr) metrics_->publish(*probe, judge_.status());
       const Result<> told = output_.tell(*probe, events, judge_.status(), prober_.judged());
       if (!told) return told;
       if (number == 1) state_cost(*probe);
@@ -165,6 +172,7 @@ class MonitorLoop {
   Prober& prober_;
   os::Interrupts& interrupts_;
   MonitorOutput& output_;
+  MonitorMetrics* metrics_;  // null: --metrics was not given
   MonitorJudge judge_;
   ResidencySeries residency_;
   Micros began_ = os::monotonic_now();
@@ -197,6 +205,14 @@ Result<ProbeOptions> probe_options(const MonitorOptions& options) {
   return out;
 }
 
+/// Null: not asked for.
+Result<std::unique_ptr<MonitorMetrics>> serve_metrics(const std::string& where) {
+  if (where.empty()) return nullptr;
+  const Result<ListenAddress> address = parse_listen_address(where);
+  if (!address) return std::unexpected(address.error());
+  return MonitorMetrics::serve(*address);
+}
+
 ExitCode run_monitor(const MonitorOptions& options) {
   Result<ProbeOptions> probing = probe_options(options);
   if (!probing) return fail_with(probing.error());
@@ -204,6 +220,8 @@ ExitCode run_monitor(const MonitorOptions& options) {
   if (!interrupts) return fail_with(interrupts.error());
   Result<MonitorOutput> output = MonitorOutput::open(options.output);
   if (!output) return fail_with(output.error());
+  Result<std::unique_ptr<MonitorMetrics>> metrics = serve_metrics(options.metrics);
+  if (!metrics) return fail_with(metrics.error());
   Result<os::HttpClient> client =
       os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &*interrupts);
   if (!client) return fail_with(client.error());
@@ -213,7 +231,8 @@ ExitCode run_monitor(const MonitorOptions& options) {
   start.target = os::without_secrets(options.target);
   start.kind = prober->detected().kind;
   start.server_version = prober->detected().version;
-  MonitorLoop loop(options, *prober, *interrupts, *output, std::move(start));
+  if (*metrics) output->note(fmt::format("metrics at http://{}/metrics", (*metrics)->address()));
+  MonitorLoop loop(options, *prober, *interrupts, *output, metrics->get(), std::move(start));
   const Result<> ran = loop.run();
   if (!ran) return after_printing(ran, ExitCode::could_not_run);
   const ExitCode code = exit_code_of(loop.status(), options.strict);
@@ -232,6 +251,7 @@ ExitCode monitor(const Arguments& arguments) {
                        "picchio monitor qwen3:8b --every 300 --light --quiet",
                        "picchio monitor :8080 --for 3600 --json > hour.jsonl",
                        "picchio monitor :8080 --passive --every 60",
+                       "picchio monitor :8080 --metrics 9464 --quiet",
                        "picchio monitor :8080 --probes 20 || echo it fell"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (options.target.empty()) {

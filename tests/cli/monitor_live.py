@@ -89,6 +89,19 @@ def closed_reader(picchio, url):
     check("error" not in process.stderr.read(), "whoever reads with head is told of an error")
 
 
+def metrics(picchio, url):
+    port = free_port()
+    monitor = Monitor(picchio, url, "--metrics", str(port))
+    wait_for(lambda: len(monitor.probes()) >= 4, "four probes")
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    code, out, err = monitor.end()
+    check(code == 0, f"code {code}: {out}{err}")
+    check(f"metrics at http://127.0.0.1:{port}/metrics" in err, err)
+    check('picchio_standing{standing="steady"} 1' in text, text)
+    check("picchio_decode_tokens_per_second" in text and "picchio_build_info" in text, text)
+
+
 def stand_in(port, *words):
     process = subprocess.Popen([sys.executable, HERE / "stand_in" / "server.py", "--port", str(port), "--prefill-ms", "10",
                                 "--rate", "6000", *words], stdout=subprocess.PIPE)
@@ -212,7 +225,7 @@ def main():
     picchio, url, case = sys.argv[1:4]
     {"signals": signals, "rotate": rotate, "closed-reader": closed_reader, "goes-and-comes": goes_and_comes,
      "restart-onto-llvmpipe": restart_onto_llvmpipe,
-     "passive": passive}[case](picchio, url, *sys.argv[4:])
+     "passive": passive, "metrics": metrics}[case](picchio, url, *sys.argv[4:])
     print("ok")
 
 
