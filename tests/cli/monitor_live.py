@@ -99,7 +99,7 @@ def metrics(picchio, url):
     check(code == 0, f"code {code}: {out}{err}")
     check(f"metrics at http://127.0.0.1:{port}/metrics" in err, err)
     check('picchio_standing{standing="steady"} 1' in text, text)
-    check("picchio_decode_tokens_per_second" in text and "picchio_build_info" in text, text)
+    check('picchio_tokens_per_second{lane="decode"}' in text and "picchio_build_info" in text, text)
 
 
 def stand_in(port, *words):
