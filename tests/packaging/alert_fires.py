@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A real Prometheus scrapes a monitor's metrics, and the alerts of packaging/ fire in it.
 
-usage: alert_fires.py --rules picchio-alerts.yml --publisher PROGRAM
+usage: alert_fires.py --rules picchio-alerts.yml (--publisher PROGRAM | --picchio PICCHIO --server SERVER)
 
-PROGRAM (publish_probes) stands for the monitor: it is told what it finds. The rules are those that are
-installed but for their `for:`, which is a second here; scrapes and evaluations come five times a second.
+PROGRAM (publish_probes) stands for the monitor: it is told what it finds. PICCHIO is the real one, and probes the
+stand-in SERVER (tests/cli/stand_in/server.py), which falls to a CPU's rates after some probes. The rules are those
+that are installed but for their `for:`, which is a second here; scrapes and evaluations come five times a second.
 """
 import argparse
 import json
@@ -142,16 +143,78 @@ def check(prometheus, monitor):
                         lambda: prometheus.firing() == {"PicchioMonitorDown"})
 
 
+class Fleet:
+    """A real monitor beside a server that falls."""
+
+    HEALTHY = 40
+
+    def __init__(self, folder, picchio, server):
+        self.port_file = folder / "port"
+        self.server = subprocess.Popen(
+            [sys.executable, server, "--port-file", self.port_file, "--prefill-ms", "10", "--rate", "4000",
+             "--fall-after", str(self.HEALTHY)], stdout=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not self.port_file.exists():
+            if time.monotonic() > end:
+                sys.exit("the stand-in did not start")
+            time.sleep(0.02)
+        self.monitor = subprocess.Popen(
+            [picchio, "monitor", f"http://127.0.0.1:{self.port_file.read_text().strip()}", "--every", "0.3",
+             "--metrics", "127.0.0.1:0", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.monitor.stderr.readline()
+        found = re.search(r"http://(\S+)/metrics", line)
+        if not found:
+            sys.exit(f"the monitor does not say where its metrics are: {line}")
+        self.target = found[1]
+
+    def end(self):
+        for process in (self.monitor, self.server):
+            if process.poll() is None:
+                process.terminate()
+        out, _ = self.monitor.communicate(timeout=30)
+        self.server.wait(timeout=30)
+        return self.monitor.returncode, out
+
+
+def watch_fleet(options):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        fleet = Fleet(folder, options.picchio, options.server)
+        prometheus = None
+        try:
+            prometheus = Prometheus(folder, fleet.target, options.rules.read_text())
+            answered = 'picchio_probes_total{end="answered"}'
+            prometheus.wait_for("an answered probe", lambda: (prometheus.values(answered) or [0])[0] >= 5)
+            prometheus.wait_for("silence", lambda: prometheus.firing() == set())
+            if prometheus.values(answered)[0] >= Fleet.HEALTHY:
+                sys.exit("it fell before anybody could see it healthy")
+            fell = {"PicchioFallen", "PicchioSlow"}
+            prometheus.wait_for("the alert of a fall", lambda: fell & (prometheus.firing() or set()))
+            print(f"{sorted(prometheus.firing())} after {prometheus.values(answered)[0]:.0f} probes, "
+                  f"of which {Fleet.HEALTHY} were healthy")
+        finally:
+            if prometheus:
+                prometheus.end()
+            code, out = fleet.end()
+    if code != 4 or "VERDICT: " not in out:
+        sys.exit(f"the monitor ended with {code}: {out}")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rules", type=pathlib.Path, required=True)
-    parser.add_argument("--publisher", required=True)
+    parser.add_argument("--publisher")
+    parser.add_argument("--picchio")
+    parser.add_argument("--server", type=pathlib.Path)
     options = parser.parse_args()
     if not shutil.which("prometheus"):
         print("skipped: no prometheus here (Debian's package)")
         return SKIP
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]
+    if options.picchio:
+        return watch_fleet(options)
     with tempfile.TemporaryDirectory() as name:
         monitor = subprocess.Popen([options.publisher], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         prometheus = None
