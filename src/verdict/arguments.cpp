@@ -82,8 +82,10 @@ std::string shown_flag(std::string_view name, std::string_view value) {
 }
 
 /// "-ngl -1" has a value; "-fa -ngl 99" of the time when -fa was a switch has none.
+/// Dashes alone, as a cut line leaves them, are none.
 bool looks_like_flag(std::string_view text) {
-  return text.size() > 1 && text[0] == '-' && (text[1] < '0' || text[1] > '9');
+  const std::string_view name = text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  return text.starts_with('-') && !name.empty() && !is_digit(name.front()) && name.front() != '.';
 }
 
 void apply_value(PlacementSettings& out, std::string_view name, std::string_view value,

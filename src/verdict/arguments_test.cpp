@@ -106,5 +106,29 @@ TEST(Arguments, TwoSpellingsOfOneThingSettleToTheSame) {
   for (const auto& row : table) EXPECT_EQ(settled_arguments(row.shown), row.settled) << row.shown;
 }
 
+TEST(Arguments, ShownFlagsAndTheWordsBehindThem) {
+  const struct {
+    const char* shown;
+    const char* read;  // "flag|words;" each
+  } table[] = {
+      {"", ""},
+      {"-ngl 20 -fa on", "--n-gpu-layers|20;--flash-attn|on;"},
+      {"-ngl=20 and more", "--n-gpu-layers|20 and more;"},
+      {"words -ngl", "|words;--n-gpu-layers|;"},
+      {"--device none", "--device|none;"},
+      // No flags: what a cut leaves of one, and numbers.
+      {"--", "|--;"},
+      {"- -ngl -1", "|-;--n-gpu-layers|-1;"},
+      {"--tensor-split -.5", "--tensor-split|-.5;"},
+  };
+  for (const auto& row : table) {
+    std::string read;
+    for (const ShownArgument& each : shown_arguments(row.shown)) {
+      read += each.flag + "|" + each.words + ";";
+    }
+    EXPECT_EQ(read, row.read) << row.shown;
+  }
+}
+
 }  // namespace
 }  // namespace picchio
