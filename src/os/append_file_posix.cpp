@@ -1,5 +1,4 @@
 #include "os/append_file.h"
-
 #include "os/system_error.h"
 
 #include <fcntl.h>

@@ -5,8 +5,8 @@
 //                                    "healthy", "fallen", "lost"; ends with stdin
 //        publish_probes --text WORD  prints the exposition after such a probe
 //        publish_probes --names      prints "name TAB type TAB labels" of every metric
-#include "commands/monitor_metrics.h"
-#include "commands/monitor_series.h"
+#include "commands/monitor/metrics.h"
+#include "commands/monitor/series.h"
 
 #include <fmt/format.h>
 

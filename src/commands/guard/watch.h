@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/worker.h"
-#include "commands/guard_judge.h"
+#include "commands/guard/judge.h"
 #include "os/relay.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "commands/monitor_output.h"
+#include "commands/monitor/output.h"
 
 #include "base/text.h"
 #include "commands/terminal.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "commands/guard_judge.h"
+#include "commands/guard/judge.h"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-#include "commands/guard_judge.h"
+#include "commands/guard/judge.h"
 
-#include "commands/guard_words.h"
+#include "commands/guard/words.h"
 #include "os/file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "commands/guard_watch.h"
+#include "commands/guard/watch.h"
 
 #include "commands/meter_place.h"
 #include "commands/watch_recorder.h"

@@ -1,7 +1,7 @@
-#include "commands/monitor_metrics.h"
+#include "commands/monitor/metrics.h"
 
 #include "base/text.h"
-#include "commands/monitor_series.h"
+#include "commands/monitor/series.h"
 #include "exporter/exporter.h"
 #include "os/file.h"
 #include "os/library.h"

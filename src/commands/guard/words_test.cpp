@@ -1,4 +1,4 @@
-#include "commands/guard_words.h"
+#include "commands/guard/words.h"
 
 #include <gtest/gtest.h>
 

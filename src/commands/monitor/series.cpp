@@ -1,4 +1,4 @@
-#include "commands/monitor_series.h"
+#include "commands/monitor/series.h"
 
 #include "base/text.h"
 #include "version.h"

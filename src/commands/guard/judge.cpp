@@ -1,4 +1,4 @@
-#include "commands/guard_judge.h"
+#include "commands/guard/judge.h"
 
 #include "base/text.h"
 #include "machine/server_process.h"

@@ -1,4 +1,4 @@
-#include "commands/monitor_probe.h"
+#include "commands/monitor/probe.h"
 
 #include "base/text.h"
 #include "commands/diagnose_server.h"
