@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "os/fd.h"
+#include "os/pipe.h"
 
 #include <optional>
 
@@ -27,22 +27,22 @@ class Interrupts {
   ~Interrupts();
 
   /// Readable from the first signal on and for ever: never read from it, and poll it no more once
-  /// caught() answers, or the loop spins. Readable as well while a hangup was not taken.
-  [[nodiscard]] int fd() const { return read_end_.get(); }
+  /// caught() answers, or the loop spins.
+  [[nodiscard]] int fd() const { return stop_.read_end.get(); }
 
   /// The first signal that was caught.
   [[nodiscard]] std::optional<int> caught() const;
 
   /// True once for any number of SIGHUPs that came since it was asked last, with Hangup::is_told.
-  /// Makes fd() wait again.
   [[nodiscard]] bool take_hangup();
+  /// Readable until they are taken; -1 with Hangup::ends.
+  [[nodiscard]] int hangup_fd() const { return hangup_.read_end ? hangup_.read_end.get() : -1; }
 
  private:
-  explicit Interrupts(UniqueFd read_end, UniqueFd write_end)
-      : read_end_(std::move(read_end)), write_end_(std::move(write_end)) {}
+  Interrupts(Pipe stop, Pipe hangup) : stop_(std::move(stop)), hangup_(std::move(hangup)) {}
 
-  UniqueFd read_end_;
-  UniqueFd write_end_;
+  Pipe stop_;
+  Pipe hangup_;  // empty with Hangup::ends
 };
 
 }  // namespace picchio::os

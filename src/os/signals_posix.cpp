@@ -18,7 +18,7 @@ constexpr std::array kCaught = {SIGINT, SIGTERM, SIGHUP};
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<int> wake_fd = -1;
 std::atomic<int> first_signal = 0;
-std::atomic<bool> hangup_is_told = false;
+std::atomic<int> hangup_fd_to_write = -1;  // -1: a hangup ends
 std::atomic<bool> hung_up = false;
 std::array<struct sigaction, kCaught.size()> old_actions;
 struct sigaction old_sigpipe;
@@ -27,15 +27,17 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int number) {
   const int saved = errno;
-  int none = 0;
-  if (number == SIGHUP && hangup_is_told) {
+  int fd = wake_fd.load();
+  if (number == SIGHUP && hangup_fd_to_write.load() >= 0) {
     hung_up = true;
+    fd = hangup_fd_to_write.load();
   } else {
+    int none = 0;
     first_signal.compare_exchange_strong(none, number);
   }
   const char byte = 1;
   // Full or gone: then it is readable already, or nobody listens any more.
-  [[maybe_unused]] const ssize_t wrote = ::write(wake_fd.load(), &byte, 1);
+  [[maybe_unused]] const ssize_t wrote = ::write(fd, &byte, 1);
   errno = saved;
 }
 
@@ -55,10 +57,17 @@ Result<Interrupts> Interrupts::install(Hangup hangup) {
   auto pipe = make_pipe();
   if (!pipe) return std::unexpected(pipe.error());
   set_nonblocking(pipe->write_end.get());
-  set_nonblocking(pipe->read_end.get());
+  Pipe hangup_pipe;
+  if (hangup == Hangup::is_told) {
+    auto made = make_pipe();
+    if (!made) return std::unexpected(made.error());
+    hangup_pipe = *std::move(made);
+    set_nonblocking(hangup_pipe.write_end.get());
+    set_nonblocking(hangup_pipe.read_end.get());
+  }
   first_signal = 0;
   hung_up = false;
-  hangup_is_told = hangup == Hangup::is_told;
+  hangup_fd_to_write = hangup_pipe.write_end ? hangup_pipe.write_end.get() : -1;
   had_terminal = has_terminal();
   wake_fd = pipe->write_end.get();
 
@@ -74,34 +83,32 @@ Result<Interrupts> Interrupts::install(Hangup hangup) {
   ::sigemptyset(&ignore.sa_mask);
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &old_sigpipe);
-  return Interrupts(std::move(pipe->read_end), std::move(pipe->write_end));
+  return Interrupts(*std::move(pipe), std::move(hangup_pipe));
 }
 
 Interrupts::~Interrupts() {
-  if (!read_end_) return;  // moved from
+  if (!stop_.read_end) return;  // moved from
   for (std::size_t i = 0; i < kCaught.size(); ++i) {
     ::sigaction(kCaught[i], &old_actions[i], nullptr);
   }
   ::sigaction(SIGPIPE, &old_sigpipe, nullptr);
   wake_fd = -1;
+  hangup_fd_to_write = -1;
 }
 
 bool Interrupts::take_hangup() {
-  if (!hung_up.exchange(false)) return false;
-  if (had_terminal && !has_terminal()) {
-    int none = 0;
-    first_signal.compare_exchange_strong(none, SIGHUP);
-    return false;
-  }
+  // Emptied first: one that comes from here on is readable again.
   std::array<char, 64> bytes{};
-  while (::read(read_end_.get(), bytes.data(), bytes.size()) > 0) {
+  while (hangup_.read_end && ::read(hangup_.read_end.get(), bytes.data(), bytes.size()) > 0) {
   }
-  // What else came in between is not to be forgotten.
+  if (!hung_up.exchange(false)) return false;
+  if (!had_terminal || has_terminal()) return true;
+  // The terminal that it was started on is gone: that is the old meaning.
+  int none = 0;
+  first_signal.compare_exchange_strong(none, SIGHUP);
   const char byte = 1;
-  if (caught() || hung_up) {
-    [[maybe_unused]] const ssize_t wrote = ::write(write_end_.get(), &byte, 1);
-  }
-  return true;
+  [[maybe_unused]] const ssize_t wrote = ::write(stop_.write_end.get(), &byte, 1);
+  return false;
 }
 
 std::optional<int> Interrupts::caught() const {

@@ -162,7 +162,8 @@ class MonitorLoop {
       const Micros at = now();
       if (at >= end) return false;
       if (at >= next_) return true;
-      (void)os::wait_for_input(-1, interrupts_.fd(), std::min(next_, end) - at);
+      (void)os::wait_for_input(interrupts_.hangup_fd(), interrupts_.fd(),
+                               std::min(next_, end) - at);
       if (interrupts_.take_hangup()) output_.reopen();
       if (interrupts_.caught()) return false;
     }
