@@ -184,7 +184,8 @@ Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
   if (!plan) return std::unexpected(plan.error());
   const ServerPlace place = place_of(detected);
   RawRun run = run_of(*server, *model, *plan, place);
-  run.server = facts_of(detected, *model, place);
+  // An llama-server tells its build only once it has loaded.
+  run.server = facts_of(server->detected(), *model, place);
   ServerScene scene{.server = std::move(server),
                     .model = *std::move(model),
                     .place = place,
