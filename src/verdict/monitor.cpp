@@ -20,8 +20,10 @@ constexpr double kShapeDecode = 1.3;
 constexpr double kShapeRatio = 2;
 // Whatever it is, one probe is enough for it.
 constexpr double kCollapse = 6;
-// Once may be chance, and twice. Three times within a hundred probes is not.
-constexpr double kDip = 2;
+// One lane alone may meet something once: a busy bus, a disk. Three times within a hundred probes
+// is no chance.
+constexpr double kDip = 2.5;
+constexpr double kDipSpreads = 6.5;
 constexpr int kDips = 3;
 constexpr std::int64_t kDipsWithin = 100;
 // Not much, but it stays: as many in a row as come together by chance once in ten million probes.
@@ -63,14 +65,17 @@ bool like_a_cpu(const RateDeviation& d) {
          below(d.decode, kShapeDecode, kDecodeSpreads, d.decode_spread);
 }
 
-bool dips(const RateDeviation& d) {
-  constexpr double kSpreads = 5.5;
-  return both_below(d, kDip, kSpreads);
+bool falls_deep(std::optional<double> lane, double spread) {
+  return below(lane, kDip, kDipSpreads, spread);
 }
 
-bool is_slower(const RateDeviation& d) {
+bool is_slower(std::optional<double> lane, double spread) {
   constexpr double kSpreads = 3;
-  return both_below(d, kSlower, kSpreads);
+  return below(lane, kSlower, kSpreads, spread);
+}
+
+bool dips(const RateDeviation& d) {
+  return falls_deep(d.prefill, d.prefill_spread) || falls_deep(d.decode, d.decode_spread);
 }
 
 bool gpu_at_work(const Probe& probe) {
@@ -102,8 +107,42 @@ Found no_answer(const MonitorScene& s) {
 
 Found fails(const MonitorScene& s) {
   // One error may be that request's alone.
-  if (s.probe.end != ProbeEnd::failed || !s.failing) return std::nullopt;
+  constexpr int kInARow = 2;
+  if (s.probe.end != ProbeEnd::failed || (s.failures < kInARow && !s.failing_often)) {
+    return std::nullopt;
+  }
   return MonitorFinding{Standing::lost, "its answers fail: " + s.probe.why};
+}
+
+Found fails_often(const MonitorScene& s) {
+  // A good one in between mends nothing.
+  if (s.probe.end != ProbeEnd::answered || !s.failing_often) return std::nullopt;
+  return MonitorFinding{Standing::lost, "many of its latest answers failed"};
+}
+
+Found not_seen(const MonitorScene& s) {
+  constexpr int kTooOften = 10;
+  if (s.unseen < kTooOften) return std::nullopt;
+  return MonitorFinding{
+      Standing::unknown,
+      fmt::format("nothing was learned of it by {} probes in a row: {}", s.unseen, s.probe.why)};
+}
+
+Found lane_vanished(const MonitorScene& s) {
+  constexpr int kTooOften = 5;
+  if (s.lane_missing < kTooOften) return std::nullopt;
+  const bool decode = !s.probe.decode;
+  const std::string& why = decode ? s.probe.decode_abstain : s.probe.prefill_abstain;
+  return MonitorFinding{
+      Standing::unknown,
+      fmt::format("{} was not told by {} probes in a row{}{}", decode ? "decode" : "prefill",
+                  s.lane_missing, why.empty() ? "" : ": ", why)};
+}
+
+Found gpu_is_gone(const MonitorScene& s) {
+  if (!state_is(s, State::cpu_only_machine) || !s.had_gpu) return std::nullopt;
+  return MonitorFinding{Standing::fallen,
+                        "the GPU that it ran on is not seen any more, and the CPU does the work"};
 }
 
 Found runs_on_cpu(const MonitorScene& s) {
@@ -132,7 +171,11 @@ Found runs_partly(const MonitorScene& s) {
 
 Found collapsed(const MonitorScene& s) {
   constexpr double kSpreads = 6;
-  if (!both_below(s.deviation, kCollapse, kSpreads) && !like_a_cpu(s.deviation)) {
+  // Tokens come one by one, so decode has no single accident of that size.
+  constexpr double kAloneSpreads = 8;
+  const RateDeviation& d = s.deviation;
+  if (!both_below(d, kCollapse, kSpreads) && !like_a_cpu(d) &&
+      !below(d.decode, kCollapse, kAloneSpreads, d.decode_spread)) {
     return std::nullopt;
   }
   return MonitorFinding{Standing::slow, "its rates collapsed: " + rates_text(s)};
@@ -140,14 +183,13 @@ Found collapsed(const MonitorScene& s) {
 
 Found dipped_again(const MonitorScene& s) {
   if (s.dips < kDips) return std::nullopt;
-  return MonitorFinding{
-      Standing::slow,
-      fmt::format("its rates fell to less than half for the third time within {} probes: {}",
-                  kDipsWithin, rates_text(s))};
+  return MonitorFinding{Standing::slow,
+                        fmt::format("its rates fell deep for the third time within {} probes: {}",
+                                    kDipsWithin, rates_text(s))};
 }
 
 Found stays_slower(const MonitorScene& s) {
-  if (!is_slower(s.deviation) || s.slow_probes < s.slow_bound) return std::nullopt;
+  if (!s.stays_slower) return std::nullopt;
   return MonitorFinding{Standing::slow, fmt::format("slower for {} probes in a row: {}",
                                                     s.slow_probes, rates_text(s))};
 }
@@ -159,7 +201,9 @@ Found looks_like_a_cpu(const MonitorScene& s) {
   if (!untold || s.proven || gpu_at_work(p) || !p.contended.empty()) return std::nullopt;
   if (!p.prefill || !p.decode || p.prompt_tokens.value_or(0) < kLongPrompt) return std::nullopt;
   const double ratio = *p.prefill / *p.decode;
-  if (ratio >= kCpuShaped) return std::nullopt;
+  // One that began otherwise is compared with itself.
+  const double began = s.deviation.ratio ? ratio / std::exp(*s.deviation.ratio) : ratio;
+  if (ratio >= kCpuShaped || began >= kCpuShaped) return std::nullopt;
   return MonitorFinding{
       Standing::unknown,
       fmt::format("nothing tells where it runs, and its prefill is only {:.1f} times its decode, "
@@ -174,8 +218,8 @@ Found is_well(const MonitorScene& s) {
   // Without a word on the place only rates of its own say that all is as ever.
   const bool as_ever = s.deviation.decode || s.deviation.prefill;
   if (!proven && !as_ever) return std::nullopt;
-  // Beside others' requests rates tell nothing, so a proof alone counts; one dip is not well.
-  if (!proven && dips(s.deviation)) return std::nullopt;
+  // Whatever the place: one dip is not yet news, and is not well either.
+  if (dips(s.deviation)) return std::nullopt;
   std::string sentence = p.sentence;
   if (!proven) sentence = "its rates are its own: " + rates_text(s);
   return MonitorFinding{Standing::steady, std::move(sentence)};
@@ -185,12 +229,16 @@ constexpr std::array kRules = {
     MonitorRule{"no-answer", no_answer},
     MonitorRule{"answers-fail", fails},
     MonitorRule{"runs-on-cpu", runs_on_cpu},
+    MonitorRule{"gpu-is-gone", gpu_is_gone},
     MonitorRule{"rates-of-a-cpu", rates_of_a_cpu},
     MonitorRule{"witnesses-disagree", witnesses_disagree},
     MonitorRule{"runs-partly", runs_partly},
+    MonitorRule{"answers-fail-often", fails_often},
     MonitorRule{"rates-collapsed", collapsed},
     MonitorRule{"rates-dipped-again", dipped_again},
     MonitorRule{"slower-for-long", stays_slower},
+    MonitorRule{"not-seen", not_seen},
+    MonitorRule{"lane-vanished", lane_vanished},
     MonitorRule{"ratio-of-a-cpu", looks_like_a_cpu},
     MonitorRule{"well", is_well},
 };
@@ -292,9 +340,9 @@ void MonitorJudge::look_at_process(const Probe& probe, std::vector<MonitorEvent>
     event.kind = MonitorEvent::Kind::model_changed;
     event.sentence = fmt::format("another model answers: {}; its baseline begins anew", model_);
     baseline_.forget();
-    slow_probes_ = 0;
-    slow_before_ = compared_ = 0;
-    dips_.clear();
+    prefill_track_.forget();
+    decode_track_.forget();
+    lane_missing_ = 0;
     proven_ = false;
     events.push_back(event);
   }
@@ -310,33 +358,71 @@ void MonitorJudge::look_at_process(const Probe& probe, std::vector<MonitorEvent>
   events.push_back(std::move(event));
 }
 
-MonitorScene MonitorJudge::scene_of(const Probe& probe) {
-  MonitorScene scene{.probe = probe, .deviation = {}};
-  scene.failing = probe.end == ProbeEnd::failed && failed_before_;
-  failed_before_ = probe.end == ProbeEnd::failed || probe.end == ProbeEnd::unreachable;
-  if (probe.end == ProbeEnd::unreachable) proven_ = false;
-  scene.proven = proven_;
-  if (probe.state == State::healthy || probe.state == State::cpu_only_machine) proven_ = true;
-  if (probe.end != ProbeEnd::answered || !probe.contended.empty()) return scene;
-  scene.deviation = baseline_.deviation(probe.prefill, probe.decode);
-  if (!scene.deviation.prefill && !scene.deviation.decode) return scene;
+void LaneTrack::add(std::int64_t probe, std::optional<double> deviation, double spread) {
+  dips_now_ = 0;
+  stays_slower_ = false;
+  if (!deviation) return;
   const double often = (slow_before_ + kExpectedSlow) / (compared_ + kExpectedOf);
   const double bound = std::ceil(std::log(kByChance) / std::log(std::min(often, 0.5)));
-  scene.slow_bound = std::max(kFewestSlower, static_cast<int>(bound));
-  if (is_slower(scene.deviation)) {
-    scene.slow_probes = ++slow_probes_;
+  if (is_slower(deviation, spread)) {
+    ++slow_;
+    stays_slower_ = slow_ >= std::max(kFewestSlower, static_cast<int>(bound));
   } else {
-    slow_before_ += std::exchange(slow_probes_, 0);
+    slow_before_ += std::exchange(slow_, 0);
   }
   if (++compared_ > kRemembered) {
     compared_ /= 2;
     slow_before_ /= 2;
   }
-  std::erase_if(dips_, [&](std::int64_t dip) { return probe.number - dip >= kDipsWithin; });
-  if (dips(scene.deviation)) {
-    dips_.push_back(probe.number);
-    scene.dips = static_cast<int>(dips_.size());
+  std::erase_if(dips_, [&](std::int64_t dip) { return probe - dip >= kDipsWithin; });
+  if (!falls_deep(deviation, spread)) return;
+  dips_.push_back(probe);
+  dips_now_ = static_cast<int>(dips_.size());
+}
+
+void MonitorJudge::note_failures(const Probe& probe) {
+  // Only what was asked tells: a server that is busy in between is not mended by that.
+  const bool failed = probe.end == ProbeEnd::failed;
+  if (!failed && probe.end != ProbeEnd::answered) return;
+  failures_ = failed ? failures_ + 1 : 0;
+  constexpr std::size_t kLatest = 20;
+  failed_.push_back(failed);
+  if (failed_.size() > kLatest) failed_.erase(failed_.begin());
+}
+
+/// Rates against the baseline.
+void MonitorJudge::compare(const Probe& probe, MonitorScene& scene) {
+  scene.deviation = baseline_.deviation(probe.prefill, probe.decode);
+  const RateDeviation& d = scene.deviation;
+  prefill_track_.add(probe.number, d.prefill, d.prefill_spread);
+  decode_track_.add(probe.number, d.decode, d.decode_spread);
+  for (const LaneTrack* track : {&prefill_track_, &decode_track_}) {
+    scene.stays_slower = scene.stays_slower || track->stays_slower();
+    scene.slow_probes = std::max(scene.slow_probes, track->slow_probes());
+    scene.dips = std::max(scene.dips, track->dips());
   }
+  const bool missing =
+      (baseline_.decode() && !probe.decode) || (baseline_.prefill() && !probe.prefill);
+  lane_missing_ = missing ? lane_missing_ + 1 : 0;
+  scene.lane_missing = lane_missing_;
+}
+
+MonitorScene MonitorJudge::scene_of(const Probe& probe) {
+  MonitorScene scene{.probe = probe, .deviation = {}};
+  note_failures(probe);
+  constexpr std::ptrdiff_t kMany = 5;
+  scene.failures = failures_;
+  scene.failing_often = std::ranges::count(failed_, true) >= kMany;
+  const bool tells = probe.end == ProbeEnd::answered || probe.state;
+  unseen_ = tells ? 0 : unseen_ + 1;
+  scene.unseen = unseen_;
+  if (probe.end == ProbeEnd::unreachable) proven_ = false;
+  scene.proven = proven_;
+  scene.had_gpu = had_gpu_;
+  if (probe.state == State::healthy || probe.state == State::cpu_only_machine) proven_ = true;
+  if (probe.state == State::healthy || probe.state == State::partial_offload) had_gpu_ = true;
+  // Beside others' requests rates are not its own.
+  if (probe.end == ProbeEnd::answered && probe.contended.empty()) compare(probe, scene);
   return scene;
 }
 
@@ -372,8 +458,15 @@ void MonitorJudge::learn(const Probe& probe, std::vector<MonitorEvent>& events) 
       !probe.reload.empty()) {
     return;
   }
-  if (is_slower(baseline_.deviation(probe.prefill, probe.decode))) return;
-  const RateBaseline::Learned learned = baseline_.learn(probe.prefill, probe.decode);
+  // A slow one is not how it is, in that lane.
+  const RateDeviation d = baseline_.deviation(probe.prefill, probe.decode);
+  const auto of_a_good_one = [](std::optional<double> rate, std::optional<double> lane,
+                                double spread) {
+    return is_slower(lane, spread) ? std::nullopt : rate;
+  };
+  const RateBaseline::Learned learned =
+      baseline_.learn(of_a_good_one(probe.prefill, d.prefill, d.prefill_spread),
+                      of_a_good_one(probe.decode, d.decode, d.decode_spread));
   status_.prefill = baseline_.prefill();
   status_.decode = baseline_.decode();
   if (learned == RateBaseline::Learned::nothing) return;
@@ -440,16 +533,23 @@ Ending ending_of(const MonitorStatus& s) {
   if (s.standing == Standing::lost) {
     return {ExitCode::could_not_run, {"SERVER LOST", "no fall was seen before it was lost."}};
   }
-  if (worst == State::healthy) {
+  // What was well long ago and was not seen since is not known.
+  const bool seen_to_the_end = s.standing == Standing::steady;
+  if (worst == State::healthy && seen_to_the_end) {
     return {ExitCode::ok, {"HEALTHY", "every probe ran on the GPU."}};
   }
-  if (worst == State::cpu_only_machine) {
+  if (worst == State::cpu_only_machine && seen_to_the_end) {
     return {ExitCode::ok, {"CPU ONLY MACHINE", "it ran on the CPU, and there is no GPU here."}};
   }
   if (s.answered == 0) {
     return {ExitCode::no_timing_evidence, {"NO TIMING EVIDENCE", "nobody asked it for anything."}};
   }
   const bool compared = s.prefill || s.decode;
+  if (!seen_to_the_end && compared) {
+    return {ExitCode::ok,
+            {"NO PLACEMENT EVIDENCE",
+             "nothing tells where it runs; no fall was seen while its rates were told."}};
+  }
   return {ExitCode::ok,
           {"NO PLACEMENT EVIDENCE",
            compared ? "nothing tells where it runs; its rates did not fall below its own baseline."

@@ -18,12 +18,16 @@ namespace picchio {
 /// What the rules look at.
 struct MonitorScene {
   const Probe& probe;
-  RateDeviation deviation;  // nothing in it: no baseline, or these rates do not count
-  int slow_probes = 0;      // in a row, this one included, that were somewhat slower in every lane
-  int slow_bound = 0;    // so many in a row are no chance, as often as this server has single ones
-  int dips = 0;          // of the last hundred probes, this one included, that fell to half
-  bool failing = false;  // the probe before failed as well
-  bool proven = false;   // an earlier probe of this load was judged to run where it should
+  RateDeviation deviation;    // nothing in it: no baseline, or these rates do not count
+  bool stays_slower = false;  // a lane was more often slower in a row than chance makes it
+  int slow_probes = 0;        // so often
+  int dips = 0;      // of the last hundred probes, this one included, in which a lane fell deep
+  int failures = 0;  // answers that failed, in a row, this one included
+  bool failing_often = false;  // a quarter of the latest twenty
+  int unseen = 0;              // probes in a row, this one included, that told nothing at all
+  int lane_missing = 0;        // probes in a row without a lane that the baseline has
+  bool proven = false;         // an earlier probe of this load was judged to run where it should
+  bool had_gpu = false;        // some earlier probe was judged to run on a GPU, if only in part
 };
 
 struct MonitorFinding {
@@ -39,6 +43,26 @@ struct MonitorRule {
 /// First match wins; where none does the standing stays as it was.
 [[nodiscard]] std::span<const MonitorRule> monitor_rules();
 
+/// How often one lane was slow, and how deep.
+class LaneTrack {
+ public:
+  /// `deviation`, `spread`: see RateDeviation; absent: it was not compared.
+  void add(std::int64_t probe, std::optional<double> deviation, double spread);
+
+  [[nodiscard]] int slow_probes() const { return slow_; }
+  [[nodiscard]] bool stays_slower() const { return stays_slower_; }
+  [[nodiscard]] int dips() const { return dips_now_; }
+  void forget() { *this = {}; }
+
+ private:
+  int slow_ = 0;            // in a row
+  double slow_before_ = 0;  // of `compared_`, those in runs that ended
+  double compared_ = 0;     // both of the latest some hundred
+  bool stays_slower_ = false;
+  int dips_now_ = 0;
+  std::vector<std::int64_t> dips_;  // the latest hundred probes'
+};
+
 class MonitorJudge {
  public:
   explicit MonitorJudge(MonitorStatus start) : status_(std::move(start)) {}
@@ -53,6 +77,8 @@ class MonitorJudge {
   void count(const Probe& probe);
   void note_state(const Probe& probe);
   void look_at_clock(const Probe& probe, std::vector<MonitorEvent>& events);
+  void note_failures(const Probe& probe);
+  void compare(const Probe& probe, MonitorScene& scene);
   void look_at_process(const Probe& probe, std::vector<MonitorEvent>& events);
   [[nodiscard]] MonitorScene scene_of(const Probe& probe);
   void stand(const Probe& probe, Standing standing, std::string_view rule, std::string sentence,
@@ -65,12 +91,14 @@ class MonitorJudge {
   std::optional<int> pid_;
   std::string model_;
   std::optional<Micros> clock_offset_;  // of the wall clock against the time
-  int slow_probes_ = 0;
-  double slow_before_ = 0;  // of `compared_`, those in runs that ended
-  double compared_ = 0;     // both of the latest some hundred
-  std::vector<std::int64_t> dips_;
-  bool failed_before_ = false;
+  LaneTrack prefill_track_;
+  LaneTrack decode_track_;
+  std::vector<bool> failed_;  // of the latest answers, whether they failed
+  int failures_ = 0;
+  int unseen_ = 0;
+  int lane_missing_ = 0;
   bool proven_ = false;
+  bool had_gpu_ = false;
 };
 
 /// The worst that was seen decides: 4 for a fall to the CPU, or to rates that are none of its own;

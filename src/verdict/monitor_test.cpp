@@ -125,30 +125,40 @@ TEST_P(MonitorFalls, AreToldOnceAndDecideTheExitCode) {
 constexpr auto kNo = State::no_placement_evidence;
 INSTANTIATE_TEST_SUITE_P(
     All, MonitorFalls,
-    testing::Values(FallCase{"judged", 1, 1, 1, State::silent_cpu_fallback, Standing::fallen,
-                             "runs-on-cpu", ExitCode::silent_cpu_fallback},
-                    FallCase{"conflict", 1, 1, 1, State::conflicting_evidence,
-                             Standing::conflicting, "witnesses-disagree",
-                             ExitCode::conflicting_evidence},
-                    FallCase{"partial", 0.5, 0.5, 1, State::partial_offload, Standing::partial,
-                             "runs-partly", ExitCode::partial_offload},
-                    FallCase{"cpu_by_rates", 0.05, 0.2, 1, kNo, Standing::fallen, "rates-of-a-cpu",
-                             ExitCode::silent_cpu_fallback},
-                    FallCase{"small_gpu_to_cpu", 0.2, 0.6, 1, kNo, Standing::fallen,
-                             "rates-of-a-cpu", ExitCode::silent_cpu_fallback},
-                    FallCase{"collapse_on_gpu", 0.05, 0.2, 1, State::healthy, Standing::slow,
-                             "rates-collapsed", ExitCode::silent_cpu_fallback},
-                    FallCase{"both_alike", 0.1, 0.1, 1, kNo, Standing::slow, "rates-collapsed",
-                             ExitCode::silent_cpu_fallback},
-                    FallCase{"one_dip", 0.4, 0.4, 1, kNo, Standing::steady, "", ExitCode::ok},
-                    FallCase{"two_dips", 0.4, 0.4, 2, kNo, Standing::steady, "", ExitCode::ok},
-                    FallCase{"three_dips", 0.4, 0.4, 3, kNo, Standing::slow, "rates-dipped-again",
-                             ExitCode::silent_cpu_fallback},
-                    FallCase{"two_slower", 0.65, 0.65, 2, kNo, Standing::steady, "", ExitCode::ok},
-                    FallCase{"three_slower", 0.65, 0.65, 3, kNo, Standing::slow, "slower-for-long",
-                             ExitCode::silent_cpu_fallback},
-                    FallCase{"prefill_alone", 0.3, 1, 5, kNo, Standing::steady, "", ExitCode::ok},
-                    FallCase{"a_little", 0.9, 0.9, 5, kNo, Standing::steady, "", ExitCode::ok}),
+    testing::Values(
+        FallCase{"judged", 1, 1, 1, State::silent_cpu_fallback, Standing::fallen, "runs-on-cpu",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"conflict", 1, 1, 1, State::conflicting_evidence, Standing::conflicting,
+                 "witnesses-disagree", ExitCode::conflicting_evidence},
+        FallCase{"partial", 0.5, 0.5, 1, State::partial_offload, Standing::partial, "runs-partly",
+                 ExitCode::partial_offload},
+        FallCase{"cpu_by_rates", 0.05, 0.2, 1, kNo, Standing::fallen, "rates-of-a-cpu",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"small_gpu_to_cpu", 0.2, 0.6, 1, kNo, Standing::fallen, "rates-of-a-cpu",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"collapse_on_gpu", 0.05, 0.2, 1, State::healthy, Standing::slow, "rates-collapsed",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"both_alike", 0.1, 0.1, 1, kNo, Standing::slow, "rates-collapsed",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"one_dip", 0.4, 0.4, 1, kNo, Standing::steady, "", ExitCode::ok},
+        FallCase{"two_dips", 0.4, 0.4, 2, kNo, Standing::steady, "", ExitCode::ok},
+        FallCase{"three_dips", 0.35, 0.35, 3, kNo, Standing::slow, "rates-dipped-again",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"two_slower", 0.65, 0.65, 2, kNo, Standing::steady, "", ExitCode::ok},
+        FallCase{"three_slower", 0.65, 0.65, 3, kNo, Standing::slow, "slower-for-long",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"prefill_alone_once", 0.01, 1, 1, kNo, Standing::steady, "", ExitCode::ok},
+        FallCase{"prefill_alone", 0.1, 1, 3, kNo, Standing::slow, "rates-dipped-again",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"prefill_a_little", 0.6, 1, 3, kNo, Standing::slow, "slower-for-long",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"decode_alone", 1, 0.02, 1, State::healthy, Standing::slow, "rates-collapsed",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"decode_alone_untold", 1, 0.1, 1, kNo, Standing::slow, "rates-collapsed",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"decode_half", 1, 0.5, 3, State::healthy, Standing::slow, "slower-for-long",
+                 ExitCode::silent_cpu_fallback},
+        FallCase{"a_little", 0.9, 0.9, 5, kNo, Standing::steady, "", ExitCode::ok}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(Monitor, OneProbeInFiftyIsCaught) {
@@ -274,6 +284,78 @@ TEST(Monitor, LostServerIsToldOnceAndComesBack) {
   EXPECT_EQ(watch.judge.status().standing, Standing::steady);
   EXPECT_EQ(watch.judge.status().falls, 0);
   EXPECT_EQ(exit_code_of(watch.judge.status(), false), ExitCode::ok);
+}
+
+TEST(Monitor, LaneThatFellIsNotLearned) {
+  for (const int before : {5, 40}) {
+    Watch watch;
+    watch.steady(before);
+    for (int i = 0; i < 60; ++i) watch.add(kPrefill, 0.3 * kDecode);
+    EXPECT_NEAR(watch.judge.status().decode->median, kDecode, 0.05 * kDecode) << before;
+    EXPECT_EQ(watch.judge.status().standing, Standing::slow) << before;
+    EXPECT_EQ(exit_code_of(watch.judge.status(), false), ExitCode::silent_cpu_fallback);
+  }
+}
+
+TEST(Monitor, EverySecondAnswerThatFailsIsNoSteadyServer) {
+  Watch watch;
+  watch.steady(20, State::healthy);
+  for (int i = 0; i < 20; ++i) {
+    watch.add(unanswered(watch.next++, ProbeEnd::failed));
+    watch.steady(1, State::healthy);
+  }
+  EXPECT_EQ(watch.judge.status().standing, Standing::lost);
+  EXPECT_EQ(watch.told(Kind::standing), 2U) << "and it is told once";
+  EXPECT_EQ(exit_code_of(watch.judge.status(), false), ExitCode::could_not_run);
+  watch.steady(20, State::healthy);
+  EXPECT_EQ(watch.judge.status().standing, Standing::steady);
+}
+
+TEST(Monitor, BusyInBetweenDoesNotMendAFailure) {
+  Watch watch;
+  watch.steady(10, State::healthy);
+  for (const ProbeEnd end :
+       {ProbeEnd::failed, ProbeEnd::busy, ProbeEnd::loading, ProbeEnd::failed}) {
+    watch.add(unanswered(watch.next++, end));
+  }
+  EXPECT_EQ(watch.judge.status().standing, Standing::lost);
+}
+
+TEST(Monitor, ServerThatIsNeverSeenIsNotSteady) {
+  Watch watch;
+  watch.steady(10, State::healthy);
+  for (int i = 0; i < 30; ++i) watch.add(unanswered(watch.next++, ProbeEnd::busy));
+  EXPECT_EQ(watch.judge.status().standing, Standing::unknown);
+  EXPECT_EQ(watch.told(Kind::standing), 2U);
+  EXPECT_EQ(verdict_of(watch.judge.status()).word, "NO PLACEMENT EVIDENCE");
+  EXPECT_EQ(exit_code_of(watch.judge.status(), true), ExitCode::no_timing_evidence);
+  // A busy one whose log tells where it runs is seen.
+  Probe told = unanswered(watch.next++, ProbeEnd::busy);
+  told.state = State::silent_cpu_fallback;
+  watch.add(told);
+  EXPECT_EQ(watch.judge.status().standing, Standing::fallen);
+}
+
+TEST(Monitor, LaneThatVanishesIsNews) {
+  Watch watch;
+  watch.steady(20, State::healthy);
+  for (int i = 0; i < 6; ++i) {
+    Probe blind = probe(watch.next++, kPrefill, kDecode, State::healthy);
+    blind.decode.reset();
+    blind.decode_abstain = "fewer tokens than were asked for";
+    watch.add(blind);
+  }
+  EXPECT_EQ(watch.judge.status().standing, Standing::unknown);
+  EXPECT_TRUE(watch.events.back().sentence.contains("fewer tokens"))
+      << watch.events.back().sentence;
+}
+
+TEST(Monitor, GpuThatGoesAwayIsAFall) {
+  Watch watch;
+  watch.steady(20, State::healthy);
+  watch.steady(1, State::cpu_only_machine);
+  EXPECT_EQ(watch.judge.status().standing, Standing::fallen);
+  EXPECT_EQ(exit_code_of(watch.judge.status(), false), ExitCode::silent_cpu_fallback);
 }
 
 TEST(Monitor, TwoErrorsInARowAreALostServer) {

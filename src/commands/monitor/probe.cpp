@@ -150,8 +150,10 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
     return probe;
   }
   if (std::string busy = scene->server->busy(); !busy.empty()) {
+    // A server that fell is busy all the time: where it runs is looked at all the same.
     probe.end = ProbeEnd::busy;
     probe.why = std::move(busy);
+    if (scene->place.this_machine) judge_at_rest(*scene, Micros{}, probe);
     return probe;
   }
   if (const Result<> asked = ask(*scene, probe); !asked) return ends_with(asked.error());
@@ -171,9 +173,12 @@ Result<> Prober::ask(ServerScene& scene, Probe& probe) {
   scene.log.mark();
   Result<RawPass> pass = runner.run(static_cast<int>(probe.number));
   if (!pass) return std::unexpected(pass.error());
+  const ServerAnswer& answer = runner.answer();
+  if (answer.generated_tokens == 0) {
+    return fail(ErrorKind::malformed, "its answer has no token");
+  }
   probe.end = ProbeEnd::answered;
   probe.length = pass->wall;
-  const ServerAnswer& answer = runner.answer();
   probe.prompt_tokens = answer.prompt_tokens ? answer.prompt_tokens : answer.evaluated_tokens;
   probe.cached_tokens = answer.cached_tokens;
   probe.generated_tokens = answer.generated_tokens;
@@ -203,9 +208,15 @@ Result<> Prober::look(ServerScene& scene, Probe& probe) {
     probe.decode.reset();
     probe.decode_abstain = "somebody else reads the counters too, so it is known from above only";
   }
+  judge_at_rest(scene, reading->interval.value_or(Micros{}), probe);
+  return {};
+}
+
+/// What its log, its processes and the meters say while nothing of ours is asked.
+void Prober::judge_at_rest(ServerScene& scene, Micros since, Probe& probe) {
   RawPass pass;
-  pass.wall = reading->interval.value_or(Micros{});
-  pass.began = meters_->now() - pass.wall;
+  pass.wall = since;
+  pass.began = meters_->now() - since;
   if (probe.pid) pass.process = read_process_facts("/", *probe.pid);
   scene.log.mark();
   take_log(scene, pass, probe);
@@ -215,7 +226,8 @@ Result<> Prober::look(ServerScene& scene, Probe& probe) {
   probe.sentence = judged_->verdict.sentence;
   probe.cause = judged_->verdict.cause;
   take_placement(judged_->run, probe);
-  return {};
+  // Nothing told is nothing learned.
+  if (probe.state == State::no_placement_evidence) probe.state.reset();
 }
 
 /// A load is told once, and every later probe rests on it.

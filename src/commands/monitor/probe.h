@@ -55,6 +55,7 @@ class Prober {
   [[nodiscard]] Result<> ask(ServerScene& scene, Probe& probe);
   [[nodiscard]] Result<> open_reader();
   [[nodiscard]] Result<> look(ServerScene& scene, Probe& probe);
+  void judge_at_rest(ServerScene& scene, Micros since, Probe& probe);
   void take_log(ServerScene& scene, RawPass& pass, Probe& probe);
   [[nodiscard]] RawRun run_of(ServerScene& scene, RawPass pass, const Probe& probe);
   void judge(ServerScene& scene, RawPass pass, Probe& probe);
