@@ -181,6 +181,8 @@ def restart_onto_llvmpipe(picchio, _url, rig):
     check(len(before) >= probes // 2 and len(after) >= 2, f"{[line['state'] for line in answered]}")
     check(len(before) + len(after) == len(answered), f"other states: {[line['state'] for line in answered]}")
     check(answered == before + after, "the first probe after the restart is not told as fallen")
+    check(not any("is still loading" in (line.get("why") or "") for line in lines if line.get("end") == "failed"),
+          "a server that loads is called failed")
     falls = [line for line in lines if line["type"] == "event" and line["to"] == "fallen" and line["event"] == "standing"]
     check(len(falls) == 1 and falls[0]["probe"] == after[0]["probe"], f"{falls}")
     check("llvmpipe" in falls[0]["sentence"], falls[0]["sentence"])

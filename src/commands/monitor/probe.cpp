@@ -25,6 +25,8 @@ constexpr std::int64_t kLightTokens = 32;
 constexpr Micros kIdleSpan{10'000'000};
 // What a load says at the highest verbosity; of more the beginning counts.
 constexpr std::size_t kMostLoadLog = std::size_t{1} << 20;
+// Long enough to be told that it loads.
+constexpr Micros kLoadingPatience{300'000};
 // An llama-server of older builds answers between two batches only.
 constexpr Micros kPassivePatience{30'000'000};
 // For the question whether anybody is there.
@@ -137,7 +139,7 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
   // One that is loading is asked again with the next probe.
   const servers::Wait wait{.interrupts = *interrupts_,
                            .note = [&](std::string_view) { loading = true; },
-                           .limit = Micros{}};
+                           .limit = kLoadingPatience};
   Result<ServerScene> scene = open_server_scene(detected_, options_.model, wait, *client_);
   if (!scene) return ends_with(scene.error());
   probe.model = scene->model.shown;

@@ -73,7 +73,10 @@ class World:
             noise = [1 + options.jitter / 100 * self.random.uniform(-1, 1) for _ in range(2)]
         fallen = ((options.fall_every and number % options.fall_every == 0) or
                   (options.fall_after and number > options.fall_after))
-        return (options.prefill_ms * (25 if fallen else 1) * noise[0], options.rate / (6 if fallen else 1) * noise[1])
+        slower = 6 if fallen else 1
+        if options.decode_falls_after and number > options.decode_falls_after:
+            slower = 50
+        return options.prefill_ms * (25 if fallen else 1) * noise[0], options.rate / slower * noise[1]
 
     def sleep_until(self, at_ns):
         left = at_ns - time.monotonic_ns()
@@ -300,6 +303,7 @@ def arguments(words=None):
     add("--jitter", type=float, default=0, help="percent by which both vary from request to request")
     add("--fall-every", type=int, default=0, metavar="N", help="every Nth request is served as by a CPU")
     add("--fall-after", type=int, default=0, metavar="N", help="so is every request after the Nth")
+    add("--decode-falls-after", type=int, default=0, metavar="N", help="tokens come fifty times slower from then on")
     add("--busy-every", type=int, default=0, metavar="N", help="llama-server: every Nth look at /slots shows one at work")
     add("--loaded", action="store_true", help="the model is loaded from the beginning")
     add("--load-ms", type=float, default=100)
