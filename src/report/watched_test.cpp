@@ -222,7 +222,8 @@ TEST(WatchedReport, NothingFromOutsideReachesTheTerminalAsItCame) {
   for (const std::string_view line : split_lines(all)) {
     for (const char c : line) EXPECT_TRUE(c >= 0x20 && c < 0x7F) << line;
   }
-  for (const std::string_view line : split_lines(watch_summary(record, verdict))) {
+  const std::string summary = watch_summary(record, verdict);
+  for (const std::string_view line : split_lines(summary)) {
     EXPECT_LE(line.size(), kBlockColumns) << line;
   }
 }
