@@ -187,7 +187,7 @@ struct Noise {
 class MonitorNoise : public testing::TestWithParam<Noise> {};
 
 TEST_P(MonitorNoise, OfAHealthyServerIsNoFall) {
-  constexpr int kServers = 40;
+  constexpr int kServers = 12;
   constexpr int kProbes = 2000;
   for (unsigned server = 0; server < kServers; ++server) {
     std::mt19937 random(server);
