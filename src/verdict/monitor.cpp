@@ -114,6 +114,13 @@ Found fails(const MonitorScene& s) {
   return MonitorFinding{Standing::lost, "its answers fail: " + s.probe.why};
 }
 
+Found hangs(const MonitorScene& s) {
+  // What it is busy with may be the request that nobody waits for any more.
+  constexpr int kTooOften = 5;
+  if (s.probe.end != ProbeEnd::busy || s.busy_since_failure < kTooOften) return std::nullopt;
+  return MonitorFinding{Standing::lost, "its last answer failed, and it is busy ever since"};
+}
+
 Found fails_often(const MonitorScene& s) {
   // A good one in between mends nothing.
   if (s.probe.end != ProbeEnd::answered || !s.failing_often) return std::nullopt;
@@ -229,6 +236,7 @@ constexpr std::array kRules = {
     MonitorRule{"no-answer", no_answer},
     MonitorRule{"answers-fail", fails},
     MonitorRule{"runs-on-cpu", runs_on_cpu},
+    MonitorRule{"hangs", hangs},
     MonitorRule{"gpu-is-gone", gpu_is_gone},
     MonitorRule{"rates-of-a-cpu", rates_of_a_cpu},
     MonitorRule{"witnesses-disagree", witnesses_disagree},
@@ -383,6 +391,8 @@ void LaneTrack::add(std::int64_t probe, std::optional<double> deviation, double 
 void MonitorJudge::note_failures(const Probe& probe) {
   // Only what was asked tells: a server that is busy in between is not mended by that.
   const bool failed = probe.end == ProbeEnd::failed;
+  if (probe.end == ProbeEnd::busy && failures_ > 0) ++busy_since_failure_;
+  if (failed || probe.end == ProbeEnd::answered) busy_since_failure_ = 0;
   if (!failed && probe.end != ProbeEnd::answered) return;
   failures_ = failed ? failures_ + 1 : 0;
   constexpr std::size_t kLatest = 20;
@@ -412,6 +422,7 @@ MonitorScene MonitorJudge::scene_of(const Probe& probe) {
   note_failures(probe);
   constexpr std::ptrdiff_t kMany = 5;
   scene.failures = failures_;
+  scene.busy_since_failure = busy_since_failure_;
   scene.failing_often = std::ranges::count(failed_, true) >= kMany;
   const bool tells = probe.end == ProbeEnd::answered || probe.state;
   unseen_ = tells ? 0 : unseen_ + 1;

@@ -23,6 +23,7 @@ struct MonitorScene {
   int slow_probes = 0;        // so often
   int dips = 0;      // of the last hundred probes, this one included, in which a lane fell deep
   int failures = 0;  // answers that failed, in a row, this one included
+  int busy_since_failure = 0;  // probes since an answer failed at which it was busy
   bool failing_often = false;  // a quarter of the latest twenty
   int unseen = 0;              // probes in a row, this one included, that told nothing at all
   int lane_missing = 0;        // probes in a row without a lane that the baseline has
@@ -95,6 +96,7 @@ class MonitorJudge {
   LaneTrack decode_track_;
   std::vector<bool> failed_;  // of the latest answers, whether they failed
   int failures_ = 0;
+  int busy_since_failure_ = 0;
   int unseen_ = 0;
   int lane_missing_ = 0;
   bool proven_ = false;

@@ -321,6 +321,19 @@ TEST(Monitor, BusyInBetweenDoesNotMendAFailure) {
   EXPECT_EQ(watch.judge.status().standing, Standing::lost);
 }
 
+TEST(Monitor, BusyEverSinceAFailureIsALostServer) {
+  Watch watch;
+  watch.steady(10, State::healthy);
+  watch.add(unanswered(watch.next++, ProbeEnd::failed));
+  for (int i = 0; i < 8; ++i) {
+    Probe busy = unanswered(watch.next++, ProbeEnd::busy);
+    busy.state = State::healthy;  // its bytes lie where they lay
+    watch.add(busy);
+  }
+  EXPECT_EQ(watch.judge.status().standing, Standing::lost);
+  EXPECT_EQ(exit_code_of(watch.judge.status(), false), ExitCode::could_not_run);
+}
+
 TEST(Monitor, ServerThatIsNeverSeenIsNotSteady) {
   Watch watch;
   watch.steady(10, State::healthy);
