@@ -64,8 +64,9 @@ struct RelayEnd {
 class Relay {
  public:
   /// Returns after the exec. An error of kind not_found: there is no such program; any other: it
-  /// cannot be run. To be called before this process has a second thread; it takes over SIGINT,
-  /// SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD and SIGPIPE.
+  /// cannot be run. To be called before this process has a second thread; it takes over every
+  /// signal that can be caught, but for faults. The program gets mask and dispositions as they
+  /// were.
   [[nodiscard]] static Result<Relay> start(RelayOptions options);
 
   Relay(Relay&& other) noexcept;

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace picchio::os {
 
@@ -19,6 +20,15 @@ struct StderrChannel {
   bool terminal = false;
 };
 [[nodiscard]] Result<StderrChannel> open_channel();
+
+/// Standard descriptors that are closed here are set on /dev/null, so that no file of ours gets a
+/// number that is written to as stderr. Programs that we become do not have them.
+void occupy_closed_streams();
+
+/// Signals that whoever sends them to us alone means for the program: all that can be caught, but
+/// for faults of our own code, SIGPIPE and SIGXFSZ (our own writes), those that a terminal stops a
+/// job's reading and writing with, SIGCHLD and SIGWINCH.
+[[nodiscard]] const std::vector<int>& forwarded_signals();
 
 /// Our stderr's size for the program's.
 void copy_window_size(int source);

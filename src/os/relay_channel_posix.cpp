@@ -10,8 +10,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 namespace picchio::os {
@@ -73,8 +75,10 @@ bool write_blocking(std::string_view bytes) {
     } else if (errno == EAGAIN) {
       pollfd wait{.fd = kStderr, .events = POLLOUT, .revents = 0};
       (void)::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
+    } else if (errno == EPIPE) {
       return false;
+    } else if (errno != EINTR) {
+      return true;  // lost, as they would be without us
     }
   }
   return true;
@@ -114,6 +118,34 @@ Result<StderrChannel> open_channel() {
   widen_pipe(pipe->write_end.get());
   set_nonblocking(pipe->read_end.get());
   return StderrChannel{.source = std::move(pipe->read_end), .sink = std::move(pipe->write_end)};
+}
+
+void occupy_closed_streams() {
+  for (int fd = 0; fd <= kStderr; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest that is free is this one.
+    if (::open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY) < 0) return;
+  }
+}
+
+const std::vector<int>& forwarded_signals() {
+  static const std::vector<int> numbers = [] {
+    constexpr std::array kNot = {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS,  SIGFPE,
+                                 SIGILL,  SIGTRAP, SIGSYS,  SIGABRT, SIGPIPE,
+                                 SIGXFSZ, SIGTTIN, SIGTTOU, SIGCHLD, SIGWINCH};
+    constexpr int kMost = 64;
+    std::vector<int> out;
+    for (int number = 1; number <= kMost; ++number) {
+      struct sigaction now{};
+      // The C library keeps some to itself.
+      if (std::ranges::find(kNot, number) == kNot.end() &&
+          ::sigaction(number, nullptr, &now) == 0) {
+        out.push_back(number);
+      }
+    }
+    return out;
+  }();
+  return numbers;
 }
 
 void copy_window_size(int source) {
@@ -164,11 +196,9 @@ void stand_by(int control, StderrChannel channel, StreamView* view) {
   struct sigaction action{};
   ::sigemptyset(&action.sa_mask);
   action.sa_handler = tell_of_signal;
-  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
-    ::sigaction(number, &action, nullptr);
-  }
+  for (const int number : forwarded_signals()) ::sigaction(number, &action, nullptr);
   action.sa_handler = SIG_IGN;
-  for (const int number : {SIGPIPE, SIGTTIN}) ::sigaction(number, &action, nullptr);
+  for (const int number : {SIGPIPE, SIGTTIN, SIGXFSZ}) ::sigaction(number, &action, nullptr);
   sigset_t none{};
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

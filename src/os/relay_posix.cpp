@@ -36,8 +36,19 @@ constexpr Micros kGroupSignal{40'000};
 constexpr Micros kHeldLongEnough{100'000};
 constexpr Micros kAskTerminalAgain{200'000};
 
-constexpr std::array kHandled = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,   SIGUSR1,
-                                 SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD};
+// What a pipe that has room at all takes without waiting: the least that POSIX lets be atomic is
+// less, Linux's and macOS' pages are no smaller.
+constexpr std::size_t kWithoutWaiting = 4096;
+
+std::vector<int> handled_signals() {
+  std::vector<int> out = forwarded_signals();
+  out.push_back(SIGWINCH);
+  out.push_back(SIGCHLD);
+  return out;
+}
+
+/// A timer that ran out was set by who started us, before the exec: it is the program's.
+bool is_timer(int number) { return number == SIGALRM || number == SIGVTALRM || number == SIGPROF; }
 
 struct Caught {
   int number = 0;
@@ -50,7 +61,7 @@ int signal_pipe = -1;
 
 void on_signal(int number, siginfo_t* info, void*) {
   const int saved = errno;
-  const Caught caught{number, info != nullptr && info->si_code > 0};
+  const Caught caught{number, info != nullptr && info->si_code > 0 && !is_timer(number)};
   [[maybe_unused]] const ssize_t wrote = ::write(signal_pipe, &caught, sizeof caught);
   errno = saved;
 }
@@ -83,10 +94,17 @@ Result<Pair> make_pair() {
   return out;
 }
 
-[[noreturn]] void become(const ExecImage& image, int sink, const sigset_t& mask, int status) {
+/// What the program would have had without us.
+struct Inherited {
+  sigset_t mask{};
+  struct sigaction child_ended{};
+};
+
+[[noreturn]] void become(const ExecImage& image, int sink, const Inherited& inherited, int status) {
   ::dup2(sink, kStderr);
+  ::sigaction(SIGCHLD, &inherited.child_ended, nullptr);
   environ = const_cast<char**>(image.envp());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &inherited.mask, nullptr);
   ::execvp(image.path(), image.argv());
   const int error = errno;
   [[maybe_unused]] const ssize_t wrote = ::write(status, &error, sizeof error);
@@ -98,6 +116,10 @@ int wait_for(int pid) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+int ms_until(Micros then) {
+  return static_cast<int>(std::max(then - monotonic_now(), Micros{0}).count() / 1000) + 1;
 }
 
 bool owns_the_terminal() {
@@ -133,6 +155,7 @@ struct Relay::State {
   bool broken = false;        // nobody reads our stderr
   bool keep_failed = false;
   bool stopped_by_terminal = false;
+  bool writing = false;  // bytes are under way to our stderr
   bool source_ended = false;
   char last_byte = '\n';
   AlternateScreen screen;
@@ -154,31 +177,40 @@ struct Relay::State {
   [[nodiscard]] bool may_speak() const;
   void speak(std::string_view line);
   void speak_what_waits();
+  /// When a signal has to be forwarded, or in a while.
+  [[nodiscard]] Micros next_forward() const;
   [[nodiscard]] int wait_ms();
   void drain(const RelayEvents& events);
   void end_view();
   void dismiss_stand_by();
 };
 
+/// Waits for our stderr to take some, and serves signals meanwhile: a reader that stalls for hours
+/// must not keep them from the program.
 void Relay::State::write_out(std::string_view bytes) {
+  const bool nested = std::exchange(writing, true);
   while (!bytes.empty() && !broken) {
-    const ssize_t wrote = ::write(kStderr, bytes.data(), bytes.size());
+    std::array<pollfd, 3> wait{{
+        {.fd = kStderr, .events = POLLOUT, .revents = 0},
+        {.fd = signals.read_end.get(), .events = POLLIN, .revents = 0},
+        {.fd = stand_by_pid > 0 ? control.get() : -1, .events = POLLIN, .revents = 0},
+    }};
+    (void)::poll(wait.data(), wait.size(), ms_until(next_forward()));
+    handle_signals();
+    hear_stand_by();
+    forward_due();
+    if (wait[0].revents == 0) continue;
+    const ssize_t wrote = ::write(kStderr, bytes.data(), std::min(bytes.size(), kWithoutWaiting));
     if (wrote > 0) {
       last_byte = bytes[static_cast<std::size_t>(wrote) - 1];
       bytes.remove_prefix(static_cast<std::size_t>(wrote));
-      continue;
-    }
-    if (wrote < 0 && errno == EINTR) {
-      handle_signals();
-    } else if (wrote < 0 && errno == EAGAIN) {
-      std::array<pollfd, 2> wait{{{.fd = kStderr, .events = POLLOUT, .revents = 0},
-                                  {.fd = signals.read_end.get(), .events = POLLIN, .revents = 0}}};
-      (void)::poll(wait.data(), wait.size(), -1);
-      handle_signals();
-    } else {
+    } else if (wrote < 0 && errno == EPIPE) {
       give_up_output();
+    } else if (wrote == 0 || (errno != EINTR && errno != EAGAIN)) {
+      break;  // a full disk, a terminal that was hung up: lost, as they would be without us
     }
   }
+  writing = nested;
 }
 
 /// As it would be without us: the program's next write to a closed reader is its SIGPIPE.
@@ -308,7 +340,8 @@ void Relay::State::stop_with_child(int number) {
   // What it said last, a screen put back in order, belongs in front of the prompt.
   std::string buffer(kBlock, '\0');
   std::string_view bytes;
-  while (channel.source && read_some(channel.source.get(), buffer, bytes) == Got::bytes) {
+  while (!writing && channel.source &&
+         read_some(channel.source.get(), buffer, bytes) == Got::bytes) {
     hand_on(bytes, {});
   }
   ::signal(number, SIG_DFL);
@@ -347,19 +380,24 @@ void Relay::State::speak_what_waits() {
   }
 }
 
-int Relay::State::wait_ms() {
+Micros Relay::State::next_forward() const {
   constexpr Micros kLong{10'000'000};
-  const Micros now = monotonic_now();
-  Micros until = now + kLong;
+  Micros until = monotonic_now() + kLong;
   for (const auto& due : to_forward) {
     if (due) until = std::min(until, *due);
   }
+  return until;
+}
+
+int Relay::State::wait_ms() {
+  const Micros now = monotonic_now();
+  Micros until = next_forward();
   if (view && view->holds()) until = std::min(until, last_bytes + kHeldLongEnough);
   {
     const std::scoped_lock lock(said_mutex);
     if (!said.empty()) until = std::min(until, now + kAskTerminalAgain);
   }
-  return static_cast<int>(std::max(until - now, Micros{0}).count() / 1000) + 1;
+  return ms_until(until);
 }
 
 void Relay::State::drain(const RelayEvents& events) {
@@ -398,6 +436,7 @@ Relay::~Relay() {
 int Relay::pid() const { return state_->child; }
 
 Result<Relay> Relay::start(RelayOptions options) {
+  occupy_closed_streams();
   auto state = std::make_unique<State>();
   state->options = std::move(options);
   if (state->options.make_view) state->view = state->options.make_view();
@@ -415,9 +454,13 @@ Result<Relay> Relay::start(RelayOptions options) {
       {.argv = state->options.argv, .set_env = state->options.set_env, .unset_env = {}});
 
   sigset_t all{};
-  sigset_t before{};
+  Inherited before;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, &before);
+  ::sigprocmask(SIG_SETMASK, &all, &before.mask);
+  // Where it is ignored nobody hears how a child ended.
+  struct sigaction heard{};
+  heard.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &heard, &before.child_ended);
   state->stand_by_pid = ::fork();
   if (state->stand_by_pid == 0)
     stand_by(control->theirs.get(), *std::move(channel), state->view.get());
@@ -436,7 +479,8 @@ Result<Relay> Relay::start(RelayOptions options) {
     if (state->child > 0) wait_for(state->child);
     state->source_ended = true;
     state->dismiss_stand_by();
-    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    ::sigaction(SIGCHLD, &before.child_ended, nullptr);
+    ::sigprocmask(SIG_SETMASK, &before.mask, nullptr);
     return exec_failure(state->options.argv.front(), state->child < 0 ? fork_error : exec_error);
   }
   for (const UniqueFd* fd :
@@ -448,9 +492,13 @@ Result<Relay> Relay::start(RelayOptions options) {
   signal_pipe = state->signals.write_end.get();
   // Also those that were ignored so far (nohup, a shell's background job): the program inherited
   // that and may have set it aside, and whoever sends one to us means it.
-  for (const int number : kHandled) install(number);
+  for (const int number : handled_signals()) {
+    install(number);
+    ::sigdelset(&before.mask, number);
+  }
   ::signal(SIGPIPE, SIG_IGN);
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on files' sizes: the kept log is not whole then
+  ::sigprocmask(SIG_SETMASK, &before.mask, nullptr);
   state->look_at_child();  // it may have ended before the handler stood
   return Relay(std::move(state));
 }
@@ -519,6 +567,7 @@ void Relay::speak_at_end(std::string_view text) {
 Result<int> start_detached(const std::vector<std::string>& argv,
                            const std::vector<std::pair<std::string, std::string>>& env) {
   const ExecImage image({.argv = argv, .set_env = env, .unset_env = {}});
+  const std::vector<int> handled = handled_signals();
   const pid_t pid = ::fork();
   if (pid < 0)
     return fail(errno_kind(errno), "cannot run '{}': {}", argv.front(), errno_text(errno));
@@ -526,8 +575,9 @@ Result<int> start_detached(const std::vector<std::string>& argv,
   ::setsid();
   sigset_t none{};
   ::sigemptyset(&none);
-  for (const int number : kHandled) ::signal(number, SIG_DFL);
+  for (const int number : handled) ::signal(number, SIG_DFL);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd <= kStderr; ++fd) ::dup2(null, fd);
@@ -539,7 +589,9 @@ Result<int> start_detached(const std::vector<std::string>& argv,
 bool reap(int pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; }
 
 Result<UniqueFd> create_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const UniqueFd low(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // Where a standard stream is closed it would have that one's number.
+  UniqueFd fd(low ? ::fcntl(low.get(), F_DUPFD_CLOEXEC, 3) : -1);
   if (!fd) return fail(errno_kind(errno), "cannot write '{}': {}", path, errno_text(errno));
   return fd;
 }

@@ -217,6 +217,126 @@ def closed_reader():
     assert run.wait(timeout=20) == 128 + signal.SIGPIPE, run.returncode
 
 
+TALKS = "import sys, time\nprint('out', flush=True)\nfor i in range(50):\n" \
+        "  try: sys.stderr.write('x' * 500 + '\\n'); sys.stderr.flush()\n  except OSError: pass\n" \
+        "print('end', flush=True)\nimport os; os._exit(5)"
+
+
+def lost_output():
+    """What stderr does not take is lost, and the command lives on: only a reader that left ends it."""
+    for redirect in ("2>/dev/full", "2>&-"):
+        words = " ".join(f"'{word}'" for word in GUARD + ["--", "sh", "-c", 'exec "$0" -c "$1"', sys.executable])
+        run = subprocess.run(["sh", "-c", f'{words} "$1" {redirect}', "sh", TALKS], stdout=subprocess.PIPE, timeout=30,
+                             check=False)
+        assert run.returncode == 5 and run.stdout == b"out\nend\n", (redirect, run)
+
+
+def later_bytes():
+    """After an error later bytes are written again: here a file size limit that is met and then lifted."""
+    import resource
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "err")
+        with open(path, "wb") as file:
+            script = "import os, sys, time\nos.write(2, b'a' * 9000)\ntime.sleep(0.5)\nos.write(2, b'late')"
+            run = subprocess.Popen(GUARD + ["--quiet", "--", sys.executable, "-c", script], stderr=file,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 1 << 20)))
+            time.sleep(0.3)
+            resource.prlimit(run.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+            assert run.wait(timeout=20) == 0, run.returncode
+        with open(path, "rb") as file:
+            said = file.read()
+        assert said == b"a" * 4096 + b"late", said[-20:]
+
+
+def kept_log_limit():
+    """A file limit on the kept log costs a part of it, nothing else; the command has its own SIGXFSZ."""
+    import resource
+    script = "import os, signal\nprint(signal.getsignal(signal.SIGXFSZ), flush=True)\n" \
+             "os.write(2, b'a' * 9000 + b'\\n')\nos._exit(5)"
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run(GUARD + ["--keep-logs", folder + "/kept", "--", "sh", "-c", "exec \"$0\" -c \"$1\"",
+                                      sys.executable, script], capture_output=True, timeout=20, check=False,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        assert run.returncode == 5 and b"not all of its stderr could be kept" in run.stderr, run
+        assert run.stderr.startswith(b"a" * 9000 + b"\n"), run.stderr[:100]
+        assert os.path.getsize(folder + "/kept/stderr.txt") == 4096
+
+
+def low_descriptors():
+    """With standard streams closed the kept log takes none of their numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = " ".join(f"'{word}'" for word in GUARD + ["--keep-logs", folder + "/kept", "--", "sh", "-c"])
+        script = f"{words} 'ls -l /proc/self/fd >{folder}/fds; echo said >&2; exit 5' <&- >&- 2>&-"
+        assert subprocess.run(["sh", "-c", script], timeout=20, check=False).returncode == 5
+        with open(folder + "/kept/stderr.txt", "rb") as file:
+            assert file.read() == b"said\n"
+        with open(folder + "/fds", encoding="utf-8") as file:
+            seen = file.read()
+        assert "/dev/null" not in seen, seen
+
+
+def stalled_reader():
+    """A signal to us alone reaches the program although nobody takes what it says."""
+    script = "import os, signal, sys, time\n" \
+             "def note(*_): print('got', flush=True); os._exit(6)\n" \
+             "signal.signal(signal.SIGTERM, note)\nprint('up', flush=True)\nb = b'x' * 4096\n" \
+             "while True: os.write(2, b)"
+    run = subprocess.Popen(GUARD + ["--quiet", "--", sys.executable, "-c", script], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    assert run.stdout.readline() == b"up\n"
+    time.sleep(1)
+    began = time.monotonic()
+    run.send_signal(signal.SIGTERM)
+    # Both pipes are full by now: its last word is on stdout.
+    assert select.select([run.stdout], [], [], 5)[0], "not forwarded"
+    took = time.monotonic() - began
+    assert run.stdout.readline() == b"got\n" and took < 1, took
+    run.stderr.read()
+    assert run.wait(timeout=20) == 6, run.returncode
+    print(f"{1000 * took:.0f} ms")
+
+
+def inherited_sigchld():
+    """Blocked or ignored where we were started: the command has it so, and we still see its end."""
+    script = "import signal\nprint(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN, " \
+             "signal.SIGCHLD in signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True)\nraise SystemExit(5)"
+
+    def blocked():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+
+    def ignored():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    for prepare, truth in ((blocked, b"False True\n"), (ignored, b"True False\n"), (None, b"False False\n")):
+        run = subprocess.run(GUARD + ["--quiet", "--", sys.executable, "-c", script], stdout=subprocess.PIPE,
+                             timeout=20, preexec_fn=prepare, check=False)
+        assert run.returncode == 5 and run.stdout == truth, (truth, run)
+
+
+def other_signals():
+    """Timers', limits' and real-time signals too; one that came before by the exec's timer as well."""
+    numbers = [signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGXCPU,
+               signal.SIGURG, signal.SIGRTMIN, signal.SIGRTMIN + 5, signal.SIGRTMAX]
+    script = "import signal, sys, time\ncount = {}\n" \
+             "def note(n, _): count[n] = count.get(n, 0) + 1\n" \
+             f"for n in {[int(n) for n in numbers]}: signal.signal(n, note)\n" \
+             "print('up', flush=True)\nend = time.time() + 1.5\n" \
+             "while time.time() < end: time.sleep(0.05)\n" \
+             "print(sorted(count.items()), flush=True)"
+    truth = str(sorted((int(n), 1) for n in numbers)).encode() + b"\n"
+    for to_group in (False, True):
+        run = subprocess.Popen(GUARD + ["--quiet", "--", sys.executable, "-c", script], stdout=subprocess.PIPE,
+                               start_new_session=True)
+        assert run.stdout.readline() == b"up\n"
+        for number in numbers:
+            (os.killpg if to_group else os.kill)(run.pid, number)
+        out = run.communicate(timeout=20)[0]
+        assert out == truth and run.returncode == 0, (to_group, out, run.returncode)
+    run = subprocess.run(GUARD + ["--quiet", "--", "sleep", "20"], timeout=15, check=False,
+                         preexec_fn=lambda: signal.alarm(1))
+    assert run.returncode == 128 + signal.SIGALRM, run.returncode
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -131,8 +131,7 @@ Result<Setup> prepare(GuardOptions options, const std::vector<std::string>& comm
     out.kept = *std::move(file);
   }
   if (!options.no_env) {
-    out.plan =
-        llama_cpp::plan_verbosity(command, os::environment(), llama_cpp::build_prints_traces);
+    out.plan = llama_cpp::plan_verbosity(command, os::environment(), llama_cpp::log_of_build);
   }
   out.options = std::move(options);
   return out;
@@ -178,10 +177,11 @@ ExitCode finish(const Setup& setup, const GuardJudge& judge, os::Relay& relay,
   }
   ExitCode code = code_of(ending.exit_code);
   if (setup.expectation && ending.exit_code == 0) {
-    code = check_expectation(*setup.expectation, judge.findings());
+    const Gate gate = check_gate(*setup.expectation, judge.findings(), judge.incomplete());
+    code = gate.code;
     if (code != ExitCode::ok) {
-      text += fmt::format("picchio: --expect {} does not hold{}\n", plain(setup.options.expect),
-                          judge.findings().empty() ? ": nothing tells where the model lay" : "");
+      text += fmt::format("picchio: --expect {} does not hold{}{}\n", plain(setup.options.expect),
+                          gate.why.empty() ? "" : ": ", gate.why);
     }
   }
   relay.speak_at_end(text);

@@ -54,9 +54,10 @@ class GuardJudge {
   [[nodiscard]] bool wants_look(Micros now) const;
   void look(EngineLook look, Micros now);
 
-  /// A finding that was not there before: another model, or another state. `ended`: the command
-  /// has, and nothing more comes.
-  [[nodiscard]] std::optional<GuardFinding> conclude(Micros now, bool ended);
+  /// Findings that were not there before: another model, or another state. Each load of a main
+  /// model is judged by itself, so that a batch of the log that holds several gives several.
+  /// `ended`: the command has, and nothing more comes.
+  [[nodiscard]] std::vector<GuardFinding> conclude(Micros now, bool ended);
 
   [[nodiscard]] bool engine_seen() const { return engine_seen_ || log_.has_placement_lines; }
   [[nodiscard]] bool incomplete() const { return incomplete_; }
@@ -66,8 +67,14 @@ class GuardJudge {
  private:
   void add_line(std::string_view line);
   void refresh();
-  [[nodiscard]] bool load_is_done(Micros now, bool ended) const;
-  [[nodiscard]] GuardFinding judge_now(Micros now, bool by_log);
+  [[nodiscard]] bool newest_is_done(const Load& load, Micros now, bool ended) const;
+  /// `mains`: where log_ has its main loads; `which` of them.
+  [[nodiscard]] bool load_is_done(const std::vector<std::size_t>& mains, std::size_t which,
+                                  Micros now, bool ended) const;
+  /// `log`: of one load; nullptr: it does not tell.
+  [[nodiscard]] GuardFinding judge_now(Micros now, const EngineLog* log);
+  /// Puts it on record when it is news. `load`: that it is about; nullptr: none of the log.
+  std::optional<GuardFinding> announce(GuardFinding finding, const Load* load);
   [[nodiscard]] bool is_news(const GuardFinding& finding, int load_line) const;
 
   GuardScene scene_;

@@ -135,7 +135,9 @@ void GuardWatch::run(StopSignal& signal) {
       if (look.engine) look.facts.workers = local_workers("/", request_.scene.arguments);
       judge_.look(std::move(look), now());
     }
-    if (const auto finding = judge_.conclude(now(), taken.ended)) request_.found(*finding);
+    for (const GuardFinding& finding : judge_.conclude(now(), taken.ended)) {
+      request_.found(finding);
+    }
     if (taken.ended) return;
     if (!taken.lost) continue;
     const Micros nap = kNapTimes * (now() - began);

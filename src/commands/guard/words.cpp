@@ -246,6 +246,16 @@ ExitCode check_expectation(const Expectation& expectation,
   return worst;
 }
 
+Gate check_gate(const Expectation& expectation, const std::vector<GuardFinding>& findings,
+                bool log_incomplete) {
+  if (log_incomplete) {
+    return {ExitCode::silent_cpu_fallback,
+            "some of its log was not read, so a load may have gone unseen"};
+  }
+  const ExitCode code = check_expectation(expectation, findings);
+  return {code, findings.empty() ? "nothing tells where the model lay" : ""};
+}
+
 std::string guard_json(const GuardJudge& judge, const GuardEnding& ending,
                        const std::vector<std::string>& command) {
   nlohmann::json out;

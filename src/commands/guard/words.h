@@ -45,6 +45,14 @@ struct Expectation {
 [[nodiscard]] ExitCode check_expectation(const Expectation& expectation,
                                          const std::vector<GuardFinding>& findings);
 
+/// The same where some of the log may be missing: what was not read proves nothing.
+struct Gate {
+  ExitCode code = ExitCode::ok;
+  std::string why;  // empty: it holds, or the findings say why not
+};
+[[nodiscard]] Gate check_gate(const Expectation& expectation,
+                              const std::vector<GuardFinding>& findings, bool log_incomplete);
+
 /// All of it as JSON, for those who keep it.
 [[nodiscard]] std::string guard_json(const GuardJudge& judge, const GuardEnding& ending,
                                      const std::vector<std::string>& command);

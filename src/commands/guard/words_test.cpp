@@ -72,5 +72,16 @@ TEST(CheckExpectation, TheWorstFindingCounts) {
   }
 }
 
+TEST(CheckGate, WhatWasNotReadProvesNothing) {
+  const Expectation gpu = *parse_expectation("gpu");
+  EXPECT_EQ(check_gate(gpu, {finding_of(State::healthy, 1.0)}, false).code, ExitCode::ok);
+  for (const State state : {State::healthy, State::partial_offload}) {
+    const Gate gate = check_gate(gpu, {finding_of(state, 1.0)}, true);
+    EXPECT_EQ(gate.code, ExitCode::silent_cpu_fallback);
+    EXPECT_NE(gate.why.find("not read"), std::string::npos);
+  }
+  EXPECT_NE(check_gate(gpu, {}, false).why.find("nothing tells"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace picchio

@@ -265,10 +265,13 @@ Shown without_tag(std::string_view text) {
   return unless(starts_with_any(text, kLibraryTexts));
 }
 
-/// Traces of several lines, of which only the first has a stamp.
-bool begins_message(std::string_view text) {
-  if (!text.starts_with("srv  ") && !text.starts_with("slot ")) return false;
-  return text.contains("chat template, example_format: '") || text.contains("sampler params: ");
+// Traces of several lines, of which only the first has a stamp. The parameters' further lines are
+// indented; the template's example, which can hold any line, ends with its closing quote.
+constexpr std::string_view kIndentedMessage = "sampler params: ";
+constexpr std::string_view kQuotedMessage = "chat template, example_format: '";
+
+bool may_begin_message(std::string_view text) {
+  return text.starts_with("srv  ") || text.starts_with("slot ");
 }
 
 /// The level in "verbosity = 4 (adjust with the `-lv N` CLI arg)" as it is without us.
@@ -311,13 +314,33 @@ void DefaultView::feed(std::string_view bytes, std::string& out) {
     const std::size_t end = bytes.find('\n');
     const std::string_view part =
         bytes.substr(0, end == std::string_view::npos ? bytes.size() : end + 1);
-    if (mode_ == Mode::passing) out += part;
+    if (mode_ == Mode::passing) {
+      out += part;
+    } else {
+      hide(part);
+    }
     bytes.remove_prefix(part.size());
     if (end != std::string_view::npos) end_line();
   }
 }
 
-void DefaultView::end_line() { mode_ = Mode::line_start; }
+void DefaultView::end_line() {
+  mode_ = Mode::line_start;
+  if (follows_ == Follows::quoted && last_hidden_ == '\'') follows_ = Follows::plain;
+}
+
+void DefaultView::hide(std::string_view part) {
+  hidden_message_ += part.size();
+  const std::size_t last = part.find_last_not_of("\r\n");
+  if (last != std::string_view::npos) last_hidden_ = part[last];
+}
+
+/// By its first byte: more of it may not be there yet.
+bool DefaultView::belongs_to_message(std::string_view line) const {
+  if (hidden_message_ >= kLongestMessage) return false;
+  if (follows_ == Follows::indented) return line.front() == ' ' || line.front() == '\t';
+  return follows_ == Follows::quoted;
+}
 
 /// Holds bytes of one line until something can be said of it.
 void DefaultView::start_line(std::string_view& bytes, std::string& out) {
@@ -372,18 +395,15 @@ bool DefaultView::decide(std::string_view line, std::string& out, bool complete)
     show = shown != Shown::no;
     follows_ = Follows::plain;
     if (!show && text.starts_with("load_tensors: ")) follows_ = Follows::dots;
-    if (!show && begins_message(text)) {
-      follows_ = Follows::message;
-      hidden_message_ = 0;
-    }
+    if (!show) begin_message(text);
     if (shown == Shown::with_default_verbosity) {
       append_with_default_verbosity(line, out);
     } else if (show) {
       out += line;
     }
-  } else if (follows_ == Follows::message && hidden_message_ < kLongestMessage) {
-    // Lines without a stamp, up to the next one that has it.
-    hidden_message_ += line.size();
+  } else if (belongs_to_message(line)) {
+    last_hidden_ = 0;
+    hide(line);
     show = false;
   } else {
     follows_ = Follows::plain;
@@ -396,6 +416,18 @@ bool DefaultView::decide(std::string_view line, std::string& out, bool complete)
     mode_ = show ? Mode::passing : Mode::hiding;
   }
   return true;
+}
+
+void DefaultView::begin_message(std::string_view text) {
+  hidden_message_ = 0;
+  if (!may_begin_message(text)) return;
+  if (text.contains(kIndentedMessage)) follows_ = Follows::indented;
+  const std::size_t quote = text.find(kQuotedMessage);
+  if (quote == std::string_view::npos) return;
+  follows_ = Follows::quoted;
+  // The opening quote closes nothing.
+  last_hidden_ = 0;
+  hide(text.substr(quote + kQuotedMessage.size()));
 }
 
 void DefaultView::rest(std::string& out) {

@@ -45,10 +45,13 @@ class DefaultView {
  private:
   enum class Mode { line_start, passing, hiding };
   /// What unstamped lines after a hidden line are.
-  enum class Follows { plain, dots, message };
+  enum class Follows { plain, dots, indented, quoted };
 
   void start_line(std::string_view& bytes, std::string& out);
   bool take_continuation(std::string_view& bytes);
+  [[nodiscard]] bool belongs_to_message(std::string_view line) const;
+  void begin_message(std::string_view text);
+  void hide(std::string_view part);
   bool decide(std::string_view line, std::string& out, bool complete);
   void decide_held(std::string& out, bool complete);
   void end_line();
@@ -57,6 +60,7 @@ class DefaultView {
   Mode mode_ = Mode::line_start;
   Follows follows_ = Follows::plain;
   std::size_t hidden_message_ = 0;  // bytes of the message under way that were hidden
+  char last_hidden_ = 0;            // of a quoted message's line, its end aside
   std::string held_;
 };
 

@@ -151,6 +151,32 @@ TEST(DefaultView, HidesTheDotsOfALoadAndNothingElse) {
             "...\n0.00.034.143 I srv  llama_server: model loaded\n...\n");
 }
 
+TEST(DefaultView, HidesOfATraceOnlyTheLinesThatBelongToIt) {
+  const std::string params =
+      "0.01.997.271 I slot launch_slot_: id  0 | task -1 | sampler params: \n"
+      "\trepeat_last_n = 64\n\ttop_k = 40\n";
+  const std::string example =
+      "0.00.115.951 I srv          init: init: chat template, example_format: '<|im_start|>system\n"
+      "it's\n\nHi there<|im_end|>\n'\n";
+  for (const std::string& trace : {params, example}) {
+    for (const char* text : {"GGML_ASSERT(x != nullptr) failed\n",
+                             "terminate called after throwing\n", "Killed\n", "\n", "'x'\n"}) {
+      EXPECT_EQ(viewed(ViewedProgram::server, trace + text), text);
+      std::string bytewise;
+      DefaultView view(ViewedProgram::server);
+      for (const char c : trace + text) view.feed(std::string_view(&c, 1), bytewise);
+      view.end(bytewise);
+      EXPECT_EQ(bytewise, text);
+    }
+  }
+  for (const char* whole : {"0.00.115.951 I srv          init: init: chat template, "
+                            "example_format: 'a'\n",
+                            "0.00.115.951 I srv          init: init: chat template, "
+                            "example_format: '\nb\n'\n"}) {
+    EXPECT_EQ(viewed(ViewedProgram::server, std::string(whole) + "Aborted\n"), "Aborted\n");
+  }
+}
+
 TEST(ShownByDefault, KnowsWhoSpeaks) {
   struct Case {
     const char* text;

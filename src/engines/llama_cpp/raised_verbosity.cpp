@@ -78,7 +78,8 @@ std::string why_not(ViewedProgram view, std::span<const std::string> arguments,
 // --- the build -------------------------------------------------------------------------------
 
 constexpr std::int64_t kMostBytes = std::int64_t{512} << 20;
-constexpr std::int64_t kScript = 4096;
+// A longer script is no plain wrapper.
+constexpr std::int64_t kScript = 16384;
 // Of --help, and of the common library's calls.
 constexpr std::string_view kLevelText = "trace (more info)";
 constexpr std::string_view kTagText = "cmn  %12.*s";
@@ -145,23 +146,51 @@ bool script_prints_traces(std::string_view script) {
   return false;
 }
 
+/// "5", "0-3", "0x0f", "10.5s", "+19": values of starters' options, CPU lists, durations.
+bool is_number(std::string_view word) {
+  constexpr std::string_view kInNumbers = "0123456789abcdefABCDEFxX.,:+-smhd";
+  const std::size_t digit = word.starts_with('+') ? 1 : 0;
+  return digit < word.size() && word[digit] >= '0' && word[digit] <= '9' &&
+         word.find_first_not_of(kInNumbers) == std::string_view::npos;
+}
+
+template <class Range>
+bool is_one_of(std::string_view name, const Range& names) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
 }  // namespace
 
+bool script_speaks_of_log(std::string_view script) {
+  constexpr std::string_view kAnywhere[] = {"--verbos", "--log-", "--no-log-", "LLAMA_ARG_LOG_",
+                                            "LLAMA_LOG_"};
+  for (const std::string_view text : kAnywhere) {
+    if (script.contains(text)) return true;
+  }
+  std::string words(script);
+  for (char& c : words) {
+    if (std::string_view("\"'`()[]{}$;&|<>=,").contains(c)) c = ' ';
+  }
+  return std::ranges::any_of(split_blanks(words),
+                             [](std::string_view word) { return word == "-v" || word == "-lv"; });
+}
+
 std::size_t program_word(const std::vector<std::string>& command) {
-  if (command.empty()) return 0;
-  const bool starter =
-      std::ranges::find(kStarters, base_name(command.front())) != std::end(kStarters);
-  if (!starter) return 0;
+  if (command.empty() || !is_one_of(base_name(command.front()), kStarters)) return 0;
   for (std::size_t i = 1; i < command.size(); ++i) {
-    const std::string_view name = base_name(command[i]);
+    const std::string_view word = command[i];
+    const std::string_view name = base_name(word);
     if (std::ranges::find(kPrograms, name, &ProgramRow::name) != std::end(kPrograms)) return i;
+    const bool of_the_starter = word.starts_with('-') || word.contains('=') || is_number(word) ||
+                                is_one_of(name, kStarters);
+    if (!of_the_starter) break;
   }
   return command.size();
 }
 
 VerbosityPlan plan_verbosity(const std::vector<std::string>& command,
                              const std::vector<std::string>& environment,
-                             const std::function<bool(const std::string&)>& traces) {
+                             const std::function<BuildLog(const std::string&)>& look) {
   VerbosityPlan plan;
   const std::size_t at = program_word(command);
   if (at >= command.size()) return plan;
@@ -173,22 +202,32 @@ VerbosityPlan plan_verbosity(const std::vector<std::string>& command,
                    command.begin() + static_cast<std::ptrdiff_t>(at));
   plan.why_not = why_not(row->view, std::span(command).subspan(at + 1), variables);
   if (!plan.why_not.empty()) return plan;
-  if (!traces(command[at])) {
-    plan.why_not = "its build is none whose lines picchio can tell apart";
-    return plan;
+  switch (look(command[at])) {
+    case BuildLog::traces:
+      plan.view = row->view;
+      break;
+    case BuildLog::says_own:
+      plan.why_not = "it is a script that says itself what is logged";
+      break;
+    case BuildLog::unknown:
+      plan.why_not = "its build is none whose lines picchio can tell apart";
+      break;
   }
-  plan.view = row->view;
   return plan;
 }
 
-bool build_prints_traces(const std::string& program) {
+BuildLog log_of_build(const std::string& program) {
   const auto found = os::find_on_path(program);
-  if (!found) return false;
+  if (!found) return BuildLog::unknown;
   const std::string path = os::real_path(*found).value_or(*found);
   const auto head = os::read_part(path, 0, kScript);
-  if (!head) return false;
-  if (is_binary(*head)) return binary_prints_traces(path);
-  return head->starts_with("#!") && script_prints_traces(*head);
+  if (!head) return BuildLog::unknown;
+  if (is_binary(*head)) return binary_prints_traces(path) ? BuildLog::traces : BuildLog::unknown;
+  // What a longer one says behind its beginning is not known.
+  const bool whole = head->size() < static_cast<std::size_t>(kScript);
+  if (!head->starts_with("#!") || !whole) return BuildLog::unknown;
+  if (script_speaks_of_log(*head)) return BuildLog::says_own;
+  return script_prints_traces(*head) ? BuildLog::traces : BuildLog::unknown;
 }
 
 }  // namespace picchio::llama_cpp
