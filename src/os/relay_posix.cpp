@@ -196,8 +196,9 @@ void Relay::State::write_out(std::string_view bytes) {
         {.fd = stand_by_pid > 0 ? control.get() : -1, .events = POLLIN, .revents = 0},
     }};
     (void)::poll(wait.data(), wait.size(), ms_until(next_forward()));
-    handle_signals();
-    hear_stand_by();
+    // A flood comes in pieces so small that what there is nothing of must cost nothing.
+    if (wait[1].revents != 0) handle_signals();
+    if (wait[2].revents != 0) hear_stand_by();
     forward_due();
     if (wait[0].revents == 0) continue;
     const ssize_t wrote = ::write(kStderr, bytes.data(), std::min(bytes.size(), kWithoutWaiting));
