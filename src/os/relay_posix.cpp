@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -136,10 +137,32 @@ std::string with_returns(std::string_view text) {
   return out;
 }
 
+/// The way to our stderr that does not wait, in as large pieces as that allows.
+struct Outlet {
+  UniqueFd own;  // of a pipe, a description of our own: the shared one may not be set non-blocking
+  std::size_t piece = kWithoutWaiting;  // bytes
+
+  [[nodiscard]] int fd() const { return own ? own.get() : kStderr; }
+};
+
+Outlet open_outlet() {
+  Outlet out;
+  struct stat about{};
+  if (::fstat(kStderr, &about) != 0) return out;
+  const bool pipe = S_ISFIFO(about.st_mode);
+  if (pipe) {
+    // Where there is no /proc, or the pipe is another user's, small pieces do.
+    out.own = UniqueFd(::open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  if (out.own || S_ISREG(about.st_mode)) out.piece = kBlock;
+  return out;
+}
+
 }  // namespace
 
 struct Relay::State {
   RelayOptions options;
+  Outlet out;
   StderrChannel channel;
   std::unique_ptr<StreamView> view;
   UniqueFd control;
@@ -191,7 +214,7 @@ void Relay::State::write_out(std::string_view bytes) {
   const bool nested = std::exchange(writing, true);
   while (!bytes.empty() && !broken) {
     std::array<pollfd, 3> wait{{
-        {.fd = kStderr, .events = POLLOUT, .revents = 0},
+        {.fd = out.fd(), .events = POLLOUT, .revents = 0},
         {.fd = signals.read_end.get(), .events = POLLIN, .revents = 0},
         {.fd = stand_by_pid > 0 ? control.get() : -1, .events = POLLIN, .revents = 0},
     }};
@@ -201,7 +224,7 @@ void Relay::State::write_out(std::string_view bytes) {
     if (wait[2].revents != 0) hear_stand_by();
     forward_due();
     if (wait[0].revents == 0) continue;
-    const ssize_t wrote = ::write(kStderr, bytes.data(), std::min(bytes.size(), kWithoutWaiting));
+    const ssize_t wrote = ::write(out.fd(), bytes.data(), std::min(bytes.size(), out.piece));
     if (wrote > 0) {
       last_byte = bytes[static_cast<std::size_t>(wrote) - 1];
       bytes.remove_prefix(static_cast<std::size_t>(wrote));
@@ -440,6 +463,7 @@ Result<Relay> Relay::start(RelayOptions options) {
   occupy_closed_streams();
   auto state = std::make_unique<State>();
   state->options = std::move(options);
+  state->out = open_outlet();
   if (state->options.make_view) state->view = state->options.make_view();
   auto channel = open_channel();
   if (!channel) return std::unexpected(channel.error());
