@@ -360,9 +360,10 @@ void MonitorJudge::look_at_process(const Probe& probe, std::vector<MonitorEvent>
   ++status_.reloads;
   proven_ = false;
   event.kind = MonitorEvent::Kind::reload;
-  event.sentence = probe.reload.empty()
-                       ? fmt::format("the model was loaded anew: process {} computes now", *pid_)
-                       : "the model was loaded anew: " + probe.reload;
+  event.sentence =
+      probe.reload.empty()
+          ? fmt::format("the model was loaded anew: process {} computes now", probe.pid.value_or(0))
+          : "the model was loaded anew: " + probe.reload;
   events.push_back(std::move(event));
 }
 
