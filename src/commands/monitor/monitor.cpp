@@ -115,18 +115,19 @@ class MonitorLoop {
   /// Until something ends it. An error: what is found cannot be written.
   [[nodiscard]] Result<> run() {
     for (std::int64_t number = 1;; ++number) {
-      const Result<Probe> probe = prober_.probe(number, now());
-      if (!probe) return {};
-      if (probe->residency) {
-        residency_.add({probe->since, probe->residency->resident, probe->decode});
+      const Result<Probe> made = prober_.probe(number, now());
+      if (!made) return {};
+      const Probe& probe = *made;
+      if (const auto& memory = probe.residency) {
+        residency_.add({probe.since, memory->resident, probe.decode});
       }
-      const std::vector<MonitorEvent> events = judge_.add(*probe);
-      if (metrics_ != nullptr) metrics_->publish(*probe, judge_.status());
-      const Result<> told = output_.tell(*probe, events, judge_.status(), prober_.judged());
+      const std::vector<MonitorEvent> events = judge_.add(probe);
+      if (metrics_ != nullptr) metrics_->publish(probe, judge_.status());
+      const Result<> told = output_.tell(probe, events, judge_.status(), prober_.judged());
       if (!told) return told;
-      if (number == 1) state_cost(*probe);
+      if (number == 1) state_cost(probe);
       if (options_.probes > 0 && number >= options_.probes) return {};
-      if (!rest(*probe)) return {};
+      if (!rest(probe)) return {};
     }
   }
 
