@@ -199,6 +199,7 @@ Result<> Prober::ask(ServerScene& scene, Probe& probe) {
 
 Result<> Prober::look(ServerScene& scene, Probe& probe) {
   probe.passive = true;
+  if (!reader_) return fail(ErrorKind::failed, "its counters are not read");
   if (log_of_ && probe.pid != log_of_) reader_->forget();
   const Result<answers::PassiveReading> reading = reader_->look();
   if (!reading) return std::unexpected(reading.error());
@@ -251,7 +252,7 @@ void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
 RawRun Prober::run_of(ServerScene& scene, RawPass pass, const Probe& probe) {
   scene.take_engine(*client_);
   RawRun run = std::move(scene.run);
-  ServerFacts& facts = *run.server;
+  ServerFacts& facts = run.server ? *run.server : run.server.emplace();
   if (!probe.contended.empty()) facts.notes.push_back(probe.contended);
   pass.argv = facts.command_line;
   const Micros span = pass.wall + kIdleSpan;

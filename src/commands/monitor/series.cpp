@@ -143,6 +143,7 @@ class Sheet {
     if (!value || !std::isfinite(*value)) return;
     const std::size_t row = row_of(name);
     std::vector<ClientMetric::Label> named;
+    named.reserve(labels.size());
     const std::vector<std::string_view> keys = split(kDescriptions.at(row).labels, ',');
     for (std::size_t i = 0; i < labels.size(); ++i) {
       named.push_back({std::string(trim(keys.at(i))), labels[i]});
