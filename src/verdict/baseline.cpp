@@ -26,7 +26,8 @@ constexpr std::size_t kSpreadOften = 16;
 // By chance a few lie closer together than many would: as much is put on top.
 constexpr double kFew = 4;
 constexpr double kSpreadUnknown = 0.15;
-// Clocks of single requests: a server with nothing else to do repeats itself within 1 to 3 percent.
+// Taken for the clock of single requests: less would make a server that has repeated itself exactly
+// fall at its first hiccup.
 constexpr double kLeastSpread = 0.03;
 // Of a normal distribution: from the median distance to the standard deviation.
 constexpr double kFromMedianDistance = 1.4826;

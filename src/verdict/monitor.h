@@ -34,6 +34,7 @@ struct MonitorScene {
 struct MonitorFinding {
   Standing standing = Standing::unknown;
   std::string sentence;
+  bool of_verdict = false;  // on the probe: its cause is this finding's too, and none of rates
 };
 
 struct MonitorRule {
@@ -82,7 +83,7 @@ class MonitorJudge {
   void compare(const Probe& probe, MonitorScene& scene);
   void look_at_process(const Probe& probe, std::vector<MonitorEvent>& events);
   [[nodiscard]] MonitorScene scene_of(const Probe& probe);
-  void stand(const Probe& probe, Standing standing, std::string_view rule, std::string sentence,
+  void stand(const Probe& probe, const MonitorRule& rule, MonitorFinding found,
              std::vector<MonitorEvent>& events);
   void learn(const Probe& probe, std::vector<MonitorEvent>& events);
 
