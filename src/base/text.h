@@ -11,6 +11,19 @@ namespace picchio {
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::string lower(std::string_view text);  // ASCII only
+[[nodiscard]] std::string upper(std::string_view text);  // ASCII only
+
+/// What stands behind the last slash of a path of this machine.
+[[nodiscard]] constexpr std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+/// The same of a path of anybody's machine, Windows included.
+[[nodiscard]] constexpr std::string_view file_name(std::string_view path) {
+  return path.substr(path.find_last_of("/\\") + 1);
+}
+
+/// With a full stop at its end.
+[[nodiscard]] std::string with_stop(std::string text);
 
 /// Removes `prefix` from the front of `text` and says whether it was there.
 bool take_prefix(std::string_view& text, std::string_view prefix);

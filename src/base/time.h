@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace picchio {
 
@@ -10,6 +11,9 @@ using Micros = std::chrono::microseconds;
 
 [[nodiscard]] constexpr double seconds(Micros interval) {
   return std::chrono::duration<double>(interval).count();
+}
+[[nodiscard]] constexpr Micros micros(double seconds) {
+  return Micros(static_cast<std::int64_t>(seconds * 1e6));
 }
 
 }  // namespace picchio

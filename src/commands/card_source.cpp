@@ -86,8 +86,6 @@ Result<Card> card_of_stream(os::Interrupts& interrupts) {
   }
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 struct RemoteHeader {
   gguf::Header header;
   std::optional<std::string> digest;

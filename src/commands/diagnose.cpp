@@ -128,7 +128,7 @@ Result<> check_for_server(const DiagnoseOptions& options, const Arguments& argum
 ServerOptions server_options(const DiagnoseOptions& options) {
   ServerOptions out;
   out.model = options.served_model;
-  out.api_key = options.api_key.empty() ? os::env("PICCHIO_API_KEY").value_or("") : options.api_key;
+  out.api_key = api_key_or_environment(options.api_key);
   out.passes = options.passes;
   out.timeout = std::chrono::seconds(options.timeout_seconds);
   if (!options.no_telemetry) out.meter_hz = options.hz;

@@ -5,6 +5,7 @@
 #include "engines/ollama/store.h"
 #include "engines/ollama/tag.h"
 #include "engines/servers/detect.h"
+#include "os/file.h"
 #include "os/http.h"
 #include "os/remote_name.h"
 #include "version.h"
@@ -104,6 +105,10 @@ Result<RawRun> ask_server(const Target& target, const ServerOptions& options,
 }
 
 }  // namespace
+
+std::string api_key_or_environment(const std::string& given) {
+  return given.empty() ? os::env("PICCHIO_API_KEY").value_or("") : given;
+}
 
 Result<servers::DetectedServer> detect_target(const Target& target, const std::string& api_key,
                                               os::HttpClient& client) {

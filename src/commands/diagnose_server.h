@@ -17,6 +17,9 @@ struct ServerOptions {
   std::optional<double> meter_hz;
 };
 
+/// As given with --api-key, else by PICCHIO_API_KEY; empty: none.
+[[nodiscard]] std::string api_key_or_environment(const std::string& given);
+
 /// Who answers at the target's address; of a tag, ollama. No model is asked for.
 [[nodiscard]] Result<servers::DetectedServer> detect_target(const Target& target,
                                                             const std::string& api_key,

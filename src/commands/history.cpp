@@ -8,6 +8,7 @@
 #include "commands/stored_runs.h"
 #include "commands/terminal.h"
 #include "history/record_json.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/file_in_parts.h"
 #include "report/history.h"
@@ -213,7 +214,7 @@ ExitCode prune(const Arguments& arguments) {
     return fail_with({ErrorKind::unsupported, fmt::format("'{}' is no age", older),
                       "a number with h, d or w: --older-than 90d"});
   }
-  const auto now = std::chrono::floor<Moment::duration>(std::chrono::system_clock::now());
+  const auto now = os::wall_clock();
   const Result<std::int64_t> gone = with_history<std::int64_t>(0, [&](History& runs) {
     return keep ? runs.keep_newest(*keep) : runs.drop_before(now - *age);
   });

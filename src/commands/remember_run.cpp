@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "history/drift.h"
 #include "history/history.h"
+#include "os/clock.h"
 #include "os/file.h"
 #include "os/identity.h"
 #include "report/block.h"
@@ -55,7 +56,7 @@ Result<Drift> store(const std::string& folder, const RecordedRun& run, std::stri
 
 RecordedRun recorded_run(const Judged& judged) {
   RecordedRun out;
-  out.at = std::chrono::floor<Moment::duration>(std::chrono::system_clock::now());
+  out.at = os::wall_clock();
   out.host = os::host_name();
   out.figures = figures_of(judged.run, judged.verdict);
   out.rule = judged.verdict.rule;

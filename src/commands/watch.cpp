@@ -67,8 +67,6 @@ void add_options(CLI::App& app, WatchOptions& options) {
   app.add_flag("--json", options.json, "JSON on stdout in the end, the summary on stderr");
 }
 
-Micros micros(double interval) { return Micros(static_cast<std::int64_t>(interval * 1e6)); }
-
 bool speaks_utf8() {
   // As the C library picks the locale of characters.
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

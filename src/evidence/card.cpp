@@ -12,14 +12,6 @@ bool is_label_character(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
-
 /// "Q4_K_M", "IQ2_XXS", "BF16", "MXFP4": the shapes that labels have.
 bool is_label(std::string_view word) {
   for (std::string_view exact : {"F16", "BF16", "F32", "FP16", "FP32"}) {

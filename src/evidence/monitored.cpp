@@ -40,6 +40,11 @@ std::string_view name_of(Standing standing) {
   return "unknown";
 }
 
+bool is_fall(Standing standing) {
+  return standing == Standing::slow || standing == Standing::partial ||
+         standing == Standing::fallen || standing == Standing::conflicting;
+}
+
 std::string_view name_of(MonitorEvent::Kind kind) {
   switch (kind) {
     case MonitorEvent::Kind::standing:

@@ -103,6 +103,8 @@ enum class Standing {
   lost,         // it does not answer
 };
 [[nodiscard]] std::string_view name_of(Standing standing);  // "steady", the JSON words
+/// slow, partial, fallen or conflicting.
+[[nodiscard]] bool is_fall(Standing standing);
 
 /// Middle and spread of a rate over the probes that made the baseline.
 struct Baseline {

@@ -23,8 +23,6 @@ bool is_engine(std::string_view name) {
          });
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 EngineLook look_for_engine(const std::string& root, int pid) {

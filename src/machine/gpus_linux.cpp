@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::int64_t kMaxSysfsFile = 64 << 10;
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::optional<std::string> sysfs_value(const std::string& path) {
   const auto text = os::read_file(path, kMaxSysfsFile);
   if (!text) return std::nullopt;

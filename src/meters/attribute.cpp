@@ -96,8 +96,6 @@ std::optional<std::int64_t> attribute_number(const std::string& path) {
   return text ? number_in<std::int64_t>(*text) : std::nullopt;
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::string under(const std::string& root, std::string_view path) {
   return (root.ends_with('/') ? root.substr(0, root.size() - 1) : root) + std::string(path);
 }

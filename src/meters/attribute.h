@@ -44,9 +44,6 @@ class Attribute {
 [[nodiscard]] std::optional<std::string> attribute_text(const std::string& path);
 [[nodiscard]] std::optional<std::int64_t> attribute_number(const std::string& path);
 
-/// "amdgpu" of ".../bus/pci/drivers/amdgpu".
-[[nodiscard]] std::string_view base_name(std::string_view path);
-
 /// `root` and an absolute path as one.
 [[nodiscard]] std::string under(const std::string& root, std::string_view path);
 

@@ -54,8 +54,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 /// A word of a command line that means this file: not an option, a URL or a name on the hub.
 std::string as_argument(const SearchFolder& folder, const std::string& path) {
   if (folder.path != ".") {
@@ -137,8 +135,8 @@ class Search {
                       [](const WalkedFile& file) { return std::tie(file.link, file.path); });
     for (const WalkedFile& file : walk.files) {
       if (!known_.insert(file.key).second) continue;
-      out_.models.push_back({as_argument(folder, file.path), base_name(file.path), folder.place,
-                             detail_of(file.path), file.bytes, file.parts});
+      out_.models.push_back({as_argument(folder, file.path), std::string(base_name(file.path)),
+                             folder.place, detail_of(file.path), file.bytes, file.parts});
     }
     std::ranges::move(walk.refused, std::back_inserter(refused_));
   }

@@ -9,4 +9,7 @@ namespace picchio::os {
 /// process, so that a child's stamps can be compared with ours. Only differences mean anything.
 [[nodiscard]] Micros monotonic_now();
 
+/// The calendar's, for records that outlive their run. Steps when somebody sets it.
+[[nodiscard]] std::chrono::sys_time<Micros> wall_clock();
+
 }  // namespace picchio::os

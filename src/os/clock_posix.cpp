@@ -13,4 +13,8 @@ Micros monotonic_now() {
                                             std::chrono::nanoseconds(now.tv_nsec));
 }
 
+std::chrono::sys_time<Micros> wall_clock() {
+  return std::chrono::floor<Micros>(std::chrono::system_clock::now());
+}
+
 }  // namespace picchio::os

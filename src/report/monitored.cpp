@@ -65,24 +65,7 @@ std::string rates_text(const Probe& probe) {
   return parts.text();
 }
 
-bool is_bad(Standing standing) {
-  return standing == Standing::slow || standing == Standing::partial ||
-         standing == Standing::fallen || standing == Standing::conflicting ||
-         standing == Standing::lost;
-}
-
-std::string with_stop(std::string text) {
-  if (!text.ends_with('.')) text += '.';
-  return text;
-}
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return out;
-}
+bool is_bad(Standing standing) { return is_fall(standing) || standing == Standing::lost; }
 
 std::string length_text(Micros length) {
   const double s = seconds(length);

@@ -33,11 +33,6 @@ constexpr std::array<std::string_view, 7> kVendors = {
     "NVIDIA ",      "AMD ",          "Intel(R) ", "Intel ", "Advanced Micro Devices, Inc. ",
     "Qualcomm(R) ", "Moore Threads "};
 
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 int rank_of(DeviceKind kind) {
   switch (kind) {
     case DeviceKind::hardware_gpu:
@@ -149,12 +144,12 @@ std::string model_label(const Run& run) {
   // A blob of ollama's has no name of its own.
   if (run.raw.server && !run.raw.model_label.empty()) return plain(run.raw.model_label);
   if (run.raw.model && !run.raw.model->path.empty()) {
-    return plain(base_name(run.raw.model->path));
+    return plain(file_name(run.raw.model->path));
   }
   if (!run.raw.model_label.empty()) return plain(run.raw.model_label);
   const EngineLog* log = first_log(run);
   const Load* load = log == nullptr ? nullptr : main_load(*log);
-  if (load != nullptr && !load->model_path.empty()) return plain(base_name(load->model_path));
+  if (load != nullptr && !load->model_path.empty()) return plain(file_name(load->model_path));
   if (load != nullptr && !load->model_name.empty()) return plain(load->model_name);
   return "model name unknown";
 }

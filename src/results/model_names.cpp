@@ -11,11 +11,6 @@ namespace {
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 
-std::string_view base_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 /// Takes `word` off the end, with the marks before it, where it is a word of its own.
 bool drop_last_word(std::string& name, std::string_view word) {
   while (!name.empty() && !is_digit(name.back()) && !is_letter(name.back())) name.pop_back();
@@ -42,7 +37,7 @@ void drop_last_words(std::string& name) {
 }  // namespace
 
 std::string model_core(std::string_view name) {
-  std::string base = lower(base_name(name));
+  std::string base = lower(file_name(name));
   if (const auto shard = shard_name(base)) base = shard->prefix;
   drop_last_words(base);
   const LabelPlace quant = label_place(base);

@@ -77,7 +77,7 @@ class View : public os::StreamView {
 /// Clients of a container's, a manager's or another machine's engine: none of their processes is
 /// it.
 bool runs_elsewhere(const std::string& program) {
-  const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
+  const std::string_view name = base_name(program);
   constexpr std::string_view kClients[] = {"docker",      "podman",  "nerdctl", "ssh",
                                            "systemd-run", "kubectl", "flatpak"};
   return std::ranges::find(kClients, name) != std::end(kClients);

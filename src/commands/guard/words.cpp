@@ -31,13 +31,6 @@ std::string in_the_present(std::string text) {
   return text;
 }
 
-std::string with_stop(std::string text) {
-  if (!text.ends_with('.')) text += '.';
-  return text;
-}
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::string percent(double share) {
   const double value = 100 * share;
   const bool fine = (value > 0 && value < 1) || (value > 99 && value < 100);

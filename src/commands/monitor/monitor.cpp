@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "commands/command.h"
+#include "commands/diagnose_server.h"
 #include "commands/measure.h"
 #include "commands/monitor/metrics.h"
 #include "commands/monitor/output.h"
@@ -97,8 +98,6 @@ void add_options(CLI::App& app, MonitorOptions& options) {
       ->check(number_between(0.5, 100));
   app.add_flag("--strict", options.strict, "exit 7 also when nothing tells where it runs");
 }
-
-Micros micros(double interval) { return Micros(static_cast<std::int64_t>(interval * 1e6)); }
 
 /// Between the first probe and the last.
 class MonitorLoop {
@@ -198,7 +197,7 @@ Result<ProbeOptions> probe_options(const MonitorOptions& options) {
   ProbeOptions out;
   out.target = *target;
   out.model = options.model;
-  out.api_key = options.api_key.empty() ? os::env("PICCHIO_API_KEY").value_or("") : options.api_key;
+  out.api_key = api_key_or_environment(options.api_key);
   out.timeout = std::chrono::seconds(options.timeout_seconds);
   out.light = options.light;
   out.passive = options.passive;

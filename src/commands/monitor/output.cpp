@@ -17,10 +17,8 @@ namespace {
 // A server that falls with every other probe would fill the disk.
 constexpr int kMostRuns = 32;
 
-bool is_fall(const MonitorEvent& event) {
-  return event.kind == MonitorEvent::Kind::standing &&
-         (event.to == Standing::fallen || event.to == Standing::slow ||
-          event.to == Standing::partial || event.to == Standing::conflicting);
+bool tells_of_a_fall(const MonitorEvent& event) {
+  return event.kind == MonitorEvent::Kind::standing && is_fall(event.to);
 }
 
 }  // namespace
@@ -85,7 +83,7 @@ Result<> MonitorOutput::tell(const Probe& probe, std::span<const MonitorEvent> e
   std::string json = probe_json(probe, status.standing);
   for (const MonitorEvent& event : events) json += event_json(event);
   keep(json);
-  if (judged && probe.end == ProbeEnd::answered && std::ranges::any_of(events, is_fall)) {
+  if (judged && probe.end == ProbeEnd::answered && std::ranges::any_of(events, tells_of_a_fall)) {
     keep_run(*judged, probe.number);
   }
   if (options_.json) {

@@ -12,8 +12,6 @@
 namespace picchio::llama_cpp {
 namespace {
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // Become what they start, with our standard streams.
 constexpr std::string_view kStarters[] = {"env",     "nice",    "ionice",  "nohup",
                                           "taskset", "numactl", "setsid",  "chrt",

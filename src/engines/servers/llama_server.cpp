@@ -16,11 +16,6 @@ constexpr int kOk = 200;
 constexpr int kUnavailable = 503;
 constexpr Micros kPollEvery{200'000};
 
-std::string file_name(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
 /// How a router's row stands: "loaded", "unloaded", "sleeping" ...
 std::string status_of(const Json& row) {
   const Json* status = answers::object_in(row, "status");

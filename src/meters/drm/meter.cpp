@@ -1,5 +1,6 @@
 #include "meters/drm/meter.h"
 
+#include "base/text.h"
 #include "meters/attribute.h"
 #include "meters/drm/client_watch.h"
 
