@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace picchio {
 namespace {
@@ -149,6 +150,13 @@ std::string ServerLogReader::of_pass(bool with_what_was_before) const {
   if (!log_ || log_->source().empty()) return {};
   std::this_thread::sleep_for(kLogDelay);
   return (with_what_was_before ? log_->before() : "") + log_->appended();
+}
+
+std::string ServerLogReader::take() {
+  if (!log_ || log_->source().empty()) return {};
+  std::this_thread::sleep_for(kLogDelay);
+  const std::string before = std::exchange(taken_, true) ? "" : log_->before();
+  return before + log_->take();
 }
 
 void ServerScene::take_engine(os::HttpClient& client) {

@@ -27,9 +27,14 @@ class ServerLogReader {
   /// What came since mark(), or all of it.
   [[nodiscard]] std::string of_pass(bool with_what_was_before) const;
 
+  /// What came since the last call, so that nothing is missed in between; at the first one all of
+  /// what the process wrote.
+  [[nodiscard]] std::string take();
+
  private:
   std::optional<ServerLog> log_;
   std::string none_because_;
+  bool taken_ = false;
 };
 
 struct ServerScene {

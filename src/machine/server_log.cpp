@@ -132,6 +132,25 @@ std::string ServerLog::appended() const {
   return os::read_part(path_, mark_, kMostServerLog).value_or("");
 }
 
+std::string ServerLog::take() {
+  if (!unit_.empty()) {
+    // Twice is better than never.
+    const std::string now = now_as_journal_time();
+    std::string text = journal();
+    marked_time_ = now;
+    return text;
+  }
+  if (path_.empty()) return {};
+  std::error_code failed;
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path_, failed));
+  if (failed) return {};
+  if (size < mark_) mark_ = 0;
+  mark_ = std::max(mark_, size - kMostServerLog);
+  std::string text = os::read_part(path_, mark_, size - mark_).value_or("");
+  mark_ += static_cast<std::int64_t>(text.size());
+  return text;
+}
+
 std::string ServerLog::journal() const {
   const auto program = os::find_on_path("journalctl");
   if (!program) return {};

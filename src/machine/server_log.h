@@ -34,6 +34,11 @@ class ServerLog {
   void mark();
   [[nodiscard]] std::string appended() const;
 
+  /// What came since the mark, or since the last call, so that calls one after the other miss
+  /// nothing; of more than kMostServerLog the end. A file that was cut short is read from its
+  /// beginning.
+  [[nodiscard]] std::string take();
+
  private:
   explicit ServerLog(const os::Interrupts& interrupts) : interrupts_(&interrupts) {}
 

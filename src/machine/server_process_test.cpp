@@ -138,6 +138,21 @@ TEST_F(ServerLogs, WhatCameSinceTheMark) {
   EXPECT_EQ(log.appended(), "");
 }
 
+TEST_F(ServerLogs, WhatIsTakenIsTakenOnce) {
+  stderr_to_file("0100001");
+  ServerLog log = this->log();
+  EXPECT_EQ(log.take(), "") << "what was there before is told by before()";
+  append("a\n");
+  append("b\n");
+  EXPECT_EQ(log.take(), "a\nb\n");
+  EXPECT_EQ(log.take(), "");
+  append(std::string(static_cast<std::size_t>(kMostServerLog), 'x') + "the end\n");
+  const std::string most = log.take();
+  EXPECT_EQ(most.size(), static_cast<std::size_t>(kMostServerLog));
+  EXPECT_TRUE(most.ends_with("the end\n"));
+  EXPECT_EQ(log.take(), "");
+}
+
 TEST_F(ServerLogs, AFileThatIsAppendedToMayHoldAnothersWords) {
   stderr_to_file("0102001");
   const ServerLog log = this->log();

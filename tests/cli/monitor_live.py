@@ -89,6 +89,34 @@ def closed_reader(picchio, url):
     check("error" not in process.stderr.read(), "whoever reads with head is told of an error")
 
 
+def reload_between_probes(picchio, _url):
+    """What the log says while nobody asks counts: a server can load its model anew in the same process."""
+    port = free_port()
+    logs = HERE / "logs"
+    with tempfile.TemporaryDirectory(prefix="monitor-") as folder:
+        log = Path(folder) / "server.log"
+        log.write_bytes(b"")
+        with open(log, "ab") as stderr:
+            server = subprocess.Popen([sys.executable, HERE / "stand_in" / "server.py", "--port", str(port),
+                                       "--prefill-ms", "10", "--rate", "6000", "--model", "/models/tiny.gguf"],
+                                      stdout=subprocess.PIPE, stderr=stderr)
+        server.stdout.readline()
+        monitor = Monitor(picchio, f"http://127.0.0.1:{port}", every="1")
+        try:
+            for number, name in ((2, "cuda-full.log"), (4, "llvmpipe-full.log")):
+                wait_for(lambda: len(monitor.probes("answered")) >= number, f"probe {number}")
+                with open(log, "ab") as file:
+                    file.write((logs / name).read_bytes())
+            wait_for(lambda: len(monitor.probes("answered")) >= 7, "seven probes")
+        finally:
+            monitor.end()
+            stop(server)
+        told = [line["probe"] for line in monitor.lines() if line["type"] == "event" and line["event"] == "reload"]
+        check(told == [3, 5], f"reloads told with probes {told}")
+        states = [probe["state"] for probe in monitor.probes("answered")]
+        check("HEALTHY" not in states[4:], f"the old load speaks for the new one: {states}")
+
+
 def metrics(picchio, url):
     port = free_port()
     monitor = Monitor(picchio, url, "--metrics", str(port))
@@ -229,7 +257,7 @@ def main():
     picchio, url, case = sys.argv[1:4]
     {"signals": signals, "rotate": rotate, "closed-reader": closed_reader, "goes-and-comes": goes_and_comes,
      "restart-onto-llvmpipe": restart_onto_llvmpipe,
-     "passive": passive, "metrics": metrics}[case](picchio, url, *sys.argv[4:])
+     "passive": passive, "metrics": metrics, "reload-between-probes": reload_between_probes}[case](picchio, url, *sys.argv[4:])
     print("ok")
 
 

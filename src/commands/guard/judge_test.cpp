@@ -191,6 +191,18 @@ TEST(GuardJudge, TakesBackWhatADeviceOpenedLaterDisproves) {
   EXPECT_EQ(finding->verdict.state, State::no_placement_evidence);
 }
 
+TEST(GuardJudge, QuietEngineOnTheCpuTakesBackWhatAnotherLogSaid) {
+  GuardJudge judge = judge_of(machine_with_gpu());
+  judge.feed(recorded("cuda-full.log"), milliseconds(10));
+  const auto first = one(judge.conclude(milliseconds(400), false));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->verdict.state, State::healthy);
+  judge.look(cpu_engine(), milliseconds(2000));
+  const auto then = one(judge.conclude(milliseconds(2000), false));
+  ASSERT_TRUE(then);
+  EXPECT_EQ(then->verdict.state, State::conflicting_evidence);
+}
+
 TEST(GuardJudge, ACommandWithoutAnEngineIsNoCpuOnlyMachine) {
   GuardJudge judge = judge_of(machine_without_gpu());
   judge.look({}, milliseconds(100));

@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "commands/diagnose_server.h"
 #include "commands/ram_speed.h"
-#include "engines/log_reader.h"
 #include "machine/metered_gpus.h"
 #include "machine/process_facts.h"
 #include "machine/process_memory.h"
+#include "os/clock.h"
 
 #include <fmt/format.h>
 
@@ -23,8 +23,6 @@ constexpr int kLightParagraphs = 1;
 constexpr std::int64_t kLightTokens = 32;
 // Of the recording before the request, for the idle baseline.
 constexpr Micros kIdleSpan{10'000'000};
-// What a load says at the highest verbosity; of more the beginning counts.
-constexpr std::size_t kMostLoadLog = std::size_t{1} << 20;
 // Long enough to be told that it loads.
 constexpr Micros kLoadingPatience{300'000};
 // An llama-server of older builds answers between two batches only.
@@ -33,10 +31,6 @@ constexpr Micros kPassivePatience{30'000'000};
 constexpr Micros kKnock{2'000'000};
 // ollama counts some milliseconds of loading with every request.
 constexpr double kLoadedAnewMs = 1000;
-
-Moment wall_clock() {
-  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
 
 ProbedGpu probed_gpu(const Telemetry& telemetry, std::size_t index, const RawPass& pass,
                      const GpuUse* use) {
@@ -122,7 +116,7 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
   Probe probe;
   probe.number = number;
   probe.since = since;
-  probe.at = wall_clock();
+  probe.at = os::wall_clock();
   bool loading = false;
   const auto ends_with = [&](const Error& error) -> Result<Probe> {
     if (error.kind == ErrorKind::interrupted) return std::unexpected(error);
@@ -172,7 +166,6 @@ Result<> Prober::ask(ServerScene& scene, Probe& probe) {
     scene.run.protocol = "light";
   }
   ServerPassRunner runner(plan, *scene.server, *client_, *silent_, *meters_, scene.processes);
-  scene.log.mark();
   Result<RawPass> pass = runner.run(static_cast<int>(probe.number));
   if (!pass) return std::unexpected(pass.error());
   const ServerAnswer& answer = runner.answer();
@@ -200,7 +193,7 @@ Result<> Prober::ask(ServerScene& scene, Probe& probe) {
 Result<> Prober::look(ServerScene& scene, Probe& probe) {
   probe.passive = true;
   if (!reader_) return fail(ErrorKind::failed, "its counters are not read");
-  if (log_of_ && probe.pid != log_of_) reader_->forget();
+  if (log_of_engine_ && probe.pid != log_of_engine_) reader_->forget();
   const Result<answers::PassiveReading> reading = reader_->look();
   if (!reading) return std::unexpected(reading.error());
   answers::take_reading(*reading, probe);
@@ -221,32 +214,34 @@ void Prober::judge_at_rest(ServerScene& scene, Micros since, Probe& probe) {
   pass.wall = since;
   pass.began = meters_->now() - since;
   if (probe.pid) pass.process = read_process_facts("/", *probe.pid);
-  scene.log.mark();
   take_log(scene, pass, probe);
   judged_ = judge_loaded(run_of(scene, std::move(pass), probe));
+  take_verdict(probe);
+  // Nothing told is nothing learned.
+  if (probe.state == State::no_placement_evidence) probe.state.reset();
+}
+
+/// All of the log since the last probe: between two of them a model can be loaded anew, in the same
+/// process even.
+void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
+  if (!log_ || scene.place.pid != log_of_server_) {
+    log_.emplace(std::move(scene.log));
+    log_of_server_ = scene.place.pid;
+  }
+  const bool first = !std::exchange(log_taken_, true);
+  const bool another = probe.pid != std::exchange(log_of_engine_, probe.pid);
+  pass.log = load_log_.of_probe(log_->take(), another);
+  if (load_log_.loaded() && !another && !first) probe.reload = "its log tells of another load";
+}
+
+/// The verdict on the probe alone.
+void Prober::take_verdict(Probe& probe) const {
+  if (!judged_) return;
   probe.state = judged_->verdict.state;
   probe.rule = judged_->verdict.rule;
   probe.sentence = judged_->verdict.sentence;
   probe.cause = judged_->verdict.cause;
   take_placement(judged_->run, probe);
-  // Nothing told is nothing learned.
-  if (probe.state == State::no_placement_evidence) probe.state.reset();
-}
-
-/// A load is told once, and every later probe rests on it.
-void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
-  const bool another = !log_of_ || probe.pid != log_of_;
-  const bool first = std::exchange(log_of_, probe.pid) == std::nullopt && load_log_.empty();
-  std::string text = scene.log.of_pass(another);
-  const bool loads = !text.empty() && !read_engine_log(text).loads.empty();
-  if (loads && !another && !first) probe.reload = "its log tells of another load";
-  if (another) load_log_.clear();
-  if (loads) {
-    load_log_ = text.substr(0, kMostLoadLog);
-    pass.log = std::move(text);
-  } else {
-    pass.log = load_log_ + text;
-  }
 }
 
 RawRun Prober::run_of(ServerScene& scene, RawPass pass, const Probe& probe) {
@@ -272,10 +267,7 @@ RawRun Prober::run_of(ServerScene& scene, RawPass pass, const Probe& probe) {
 
 void Prober::judge(ServerScene& scene, RawPass pass, Probe& probe) {
   judged_ = judge_recorded(run_of(scene, std::move(pass), probe));
-  probe.state = judged_->verdict.state;
-  probe.rule = judged_->verdict.rule;
-  probe.sentence = judged_->verdict.sentence;
-  probe.cause = judged_->verdict.cause;
+  take_verdict(probe);
   take_run(judged_->run, probe);
 }
 
@@ -288,7 +280,6 @@ void Prober::take_run(const Run& run, Probe& probe) const {
   if (lanes.decode_abstain.empty()) probe.decode = lanes.decode;
   if (lanes.wallclock_abstain.empty()) probe.wallclock = lanes.wallclock;
   probe.cpu_cores = pass.cpu.decode_cores;
-  take_placement(run, probe);
 }
 
 void Prober::take_placement(const Run& run, Probe& probe) const {

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "commands/meter_recorder.h"
+#include "commands/monitor/load_log.h"
 #include "commands/progress.h"
 #include "commands/read_run.h"
 #include "commands/server_scene.h"
@@ -59,6 +60,7 @@ class Prober {
   void take_log(ServerScene& scene, RawPass& pass, Probe& probe);
   [[nodiscard]] RawRun run_of(ServerScene& scene, RawPass pass, const Probe& probe);
   void judge(ServerScene& scene, RawPass pass, Probe& probe);
+  void take_verdict(Probe& probe) const;
   void take_run(const Run& run, Probe& probe) const;
   void take_placement(const Run& run, Probe& probe) const;
 
@@ -69,10 +71,12 @@ class Prober {
   std::unique_ptr<Progress> silent_;
   std::unique_ptr<MeterRecorder> meters_;
   std::optional<servers::PassiveReader> reader_;
-  bool lost_ = false;  // it has to be found again
-  // Of the server's log what it said of its latest load: later requests say nothing of it.
-  std::string load_log_;
-  std::optional<int> log_of_;  // of which process
+  bool lost_ = false;                   // it has to be found again
+  std::optional<ServerLogReader> log_;  // goes on from probe to probe
+  std::optional<int> log_of_server_;    // whose it is
+  std::optional<int> log_of_engine_;    // whose loads load_log_ holds
+  bool log_taken_ = false;
+  LoadLog load_log_;
   std::optional<Judged> judged_;
   std::optional<std::int64_t> weight_bytes_;
 };
