@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "evidence/card.h"
+#include "gguf/hyper_parameters.h"
 
 #include <array>
 #include <cstddef>
@@ -64,6 +65,8 @@ struct Header {
   bool clip_keys = false;            // any clip.*: an encoder of pictures or sound
   std::vector<SourceClaim> sources;  // at most kMaxSources, those that tell most first
   TokenizerLine tokenizer;           // at most kMaxTemplates templates
+
+  HyperParameters hyper;
 
   std::vector<HeaderTensor>
       tensors;  // in table order; that of their data too, if an engine loads it

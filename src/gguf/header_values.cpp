@@ -70,6 +70,84 @@ Result<> take_integers(const Pairs& pairs, std::span<const IntegerKey> keys,
   return {};
 }
 
+// --- what decides the memory
+
+struct HyperNumber {
+  std::string_view key;
+  HyperParameters::Number HyperParameters::* field;
+};
+
+constexpr HyperNumber kHyperNumbers[] = {
+    {"vocab_size", &HyperParameters::vocab_size},
+    {"attention.key_length", &HyperParameters::key_length},
+    {"attention.value_length", &HyperParameters::value_length},
+    {"attention.key_length_swa", &HyperParameters::key_length_swa},
+    {"attention.value_length_swa", &HyperParameters::value_length_swa},
+    {"attention.key_length_mla", &HyperParameters::key_length_mla},
+    {"attention.value_length_mla", &HyperParameters::value_length_mla},
+    {"attention.kv_lora_rank", &HyperParameters::kv_lora_rank},
+    {"attention.q_lora_rank", &HyperParameters::q_lora_rank},
+    {"attention.sliding_window", &HyperParameters::sliding_window},
+    {"attention.shared_kv_layers", &HyperParameters::shared_kv_layers},
+    {"attention.indexer.head_count", &HyperParameters::indexer_head_count},
+    {"attention.indexer.key_length", &HyperParameters::indexer_key_length},
+    {"attention.indexer.top_k", &HyperParameters::indexer_top_k},
+    {"attention.indexer.kpool", &HyperParameters::indexer_pool},
+    {"full_attention_interval", &HyperParameters::full_attention_interval},
+    {"rope.dimension_count", &HyperParameters::rope_dimensions},
+    {"ssm.conv_kernel", &HyperParameters::ssm_conv_kernel},
+    {"ssm.inner_size", &HyperParameters::ssm_inner_size},
+    {"ssm.state_size", &HyperParameters::ssm_state_size},
+    {"ssm.time_step_rank", &HyperParameters::ssm_time_step_rank},
+    {"ssm.group_count", &HyperParameters::ssm_group_count},
+    {"kda.head_dim", &HyperParameters::kda_head_dim},
+    {"shortconv.l_cache", &HyperParameters::shortconv_cache},
+    {"wkv.head_size", &HyperParameters::wkv_head_size},
+    {"token_shift_count", &HyperParameters::token_shift_count},
+    {"expert_feed_forward_length", &HyperParameters::expert_feed_forward_length},
+    {"leading_dense_block_count", &HyperParameters::leading_dense_blocks},
+    {"embedding_length_out", &HyperParameters::embedding_length_out},
+    {"embedding_length_per_layer_input", &HyperParameters::per_layer_embedding_length},
+    {"hyper_connection.count", &HyperParameters::hyper_connections},
+    {"ple.ngram_size", &HyperParameters::ple_ngram_size},
+    {"ple.conv_kernel", &HyperParameters::ple_conv_kernel},
+};
+
+struct HyperLayers {
+  std::string_view key;
+  PerLayer HyperParameters::* field;
+};
+
+constexpr HyperLayers kHyperLayers[] = {
+    {"attention.head_count", &HyperParameters::head_count},
+    {"attention.head_count_kv", &HyperParameters::head_count_kv},
+    {"feed_forward_length", &HyperParameters::feed_forward_length},
+    {"attention.sliding_window_pattern", &HyperParameters::sliding_window_pattern},
+    {"attention.recurrent_layers", &HyperParameters::recurrent_layers},
+    {"attention.compress_ratios", &HyperParameters::compress_ratios},
+    {"attention.indexer.types", &HyperParameters::indexer_types},
+    {"ple.layers", &HyperParameters::ple_layers},
+};
+
+/// For the forecast of memory only, which says itself what it cannot do without.
+void take_hyper_parameters(const Pairs& pairs, const std::string& prefix, HyperParameters& hyper) {
+  const auto unreadable = [&](const std::string& key) {
+    if (hyper.unreadable.empty()) hyper.unreadable = key.substr(0, kMaxSourceBytes);
+  };
+  for (const HyperNumber& row : kHyperNumbers) {
+    const std::string key = prefix + std::string(row.key);
+    const auto value = pairs.integer(key);
+    if (value) hyper.*row.field = *value;
+    if (!value) unreadable(key);
+  }
+  for (const HyperLayers& row : kHyperLayers) {
+    const std::string key = prefix + std::string(row.key);
+    auto value = pairs.if_per_layer(key, kMaxPerLayer);
+    if (!value) unreadable(key);
+    if (value) hyper.*row.field = *std::move(value);
+  }
+}
+
 // --- where the file comes from
 
 // Of the keys under kSourceFolders: those that people look for, by their beginnings. The others
@@ -144,6 +222,7 @@ void take_card_values(const Pairs& pairs, Header& header) {
   take_tokenizer(pairs, header);
   if (!header.architecture) return;
   const std::string prefix = *header.architecture + '.';
+  take_hyper_parameters(pairs, prefix, header.hyper);
   for (const IntegerKey& row : kArchitectureCardKeys) {
     header.*row.field = pairs.if_integer(prefix + std::string(row.key));
   }

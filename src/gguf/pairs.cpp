@@ -137,37 +137,34 @@ std::unexpected<Error> Pairs::wrong_type(std::string_view key, const Value& valu
               value.position, kTypes[value.type].name, wanted);
 }
 
+std::optional<std::int64_t> Pairs::read_integer(ByteReader& in, std::uint32_t type) {
+  switch (type) {
+    case kU8:
+      return in.number<std::uint8_t>();
+    case kI8:
+      return in.number<std::int8_t>();
+    case kU16:
+      return in.number<std::uint16_t>();
+    case kI16:
+      return in.number<std::int16_t>();
+    case kU32:
+      return in.number<std::uint32_t>();
+    case kI32:
+      return in.number<std::int32_t>();
+    case kU64:
+    case kI64:
+      return in.number<std::int64_t>();  // a u64 above 2^63 is negative here
+    default:
+      return std::nullopt;
+  }
+}
+
 Result<std::optional<std::int64_t>> Pairs::integer(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return std::nullopt;
   ByteReader in = reader_at(found->second);
-  std::optional<std::int64_t> value;
-  switch (found->second.type) {
-    case kU8:
-      value = in.number<std::uint8_t>();
-      break;
-    case kI8:
-      value = in.number<std::int8_t>();
-      break;
-    case kU16:
-      value = in.number<std::uint16_t>();
-      break;
-    case kI16:
-      value = in.number<std::int16_t>();
-      break;
-    case kU32:
-      value = in.number<std::uint32_t>();
-      break;
-    case kI32:
-      value = in.number<std::int32_t>();
-      break;
-    case kU64:
-    case kI64:
-      value = in.number<std::int64_t>();
-      break;  // a u64 above 2^63 is negative here
-    default:
-      return wrong_type(key, found->second, "an integer");
-  }
+  const std::optional<std::int64_t> value = read_integer(in, found->second.type);
+  if (!value) return wrong_type(key, found->second, "an integer");
   if (value < 0) {
     return fail(ErrorKind::malformed, "key '{}' at byte {} is negative, or 2^63 or more",
                 shown(key), found->second.position);
@@ -224,6 +221,33 @@ std::optional<std::int64_t> Pairs::if_array_size(std::string_view key) const {
   ByteReader in = reader_at(found->second);
   (void)in.skip(4);  // the element type, which was read before
   return static_cast<std::int64_t>(length(in));
+}
+
+std::optional<PerLayer> Pairs::if_per_layer(std::string_view key, std::size_t most) const {
+  PerLayer out;
+  const auto found = values_.find(key);
+  if (found == values_.end()) return out;
+  out.given = true;
+  ByteReader in = reader_at(found->second);
+  std::uint32_t type = found->second.type;
+  std::uint64_t count = 1;
+  if (type == kArray) {
+    out.array = true;
+    type = in.number<std::uint32_t>().value_or(kArray);
+    count = length(in);
+    out.length = static_cast<std::int64_t>(count);
+  }
+  for (; count > 0 && out.values.size() < most; --count) {
+    std::optional<std::int64_t> value;
+    if (type == kBool) {
+      value = in.number<std::uint8_t>().value_or(0) != 0 ? 1 : 0;
+    } else {
+      value = read_integer(in, type);
+    }
+    if (!value || value < 0) return std::nullopt;
+    out.values.push_back(*value);
+  }
+  return out;
 }
 
 std::optional<std::string> Pairs::if_texts(std::string_view key, std::size_t most) const {

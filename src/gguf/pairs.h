@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "gguf/header_bytes.h"
+#include "gguf/hyper_parameters.h"
 #include "gguf/objections.h"
 
 #include <cstddef>
@@ -31,6 +32,10 @@ class Pairs {
   [[nodiscard]] Result<std::optional<bool>> boolean(std::string_view key) const;
   /// How many elements an array has.
   [[nodiscard]] std::optional<std::int64_t> if_array_size(std::string_view key) const;
+  /// An integer or a bool, or an array of them with its first `most` elements kept. Not `given` for
+  /// an absent key; nullopt for a value that is neither, and for numbers that are negative, or 2^63
+  /// or more.
+  [[nodiscard]] std::optional<PerLayer> if_per_layer(std::string_view key, std::size_t most) const;
   /// The texts of an array of texts with ", " between them; what follows the first `most` bytes may
   /// be missing.
   [[nodiscard]] std::optional<std::string> if_texts(std::string_view key, std::size_t most) const;
@@ -52,6 +57,8 @@ class Pairs {
     return ByteReader(bytes_, value.position, layout_.order);
   }
   [[nodiscard]] std::uint64_t length(ByteReader& in) const;
+  /// nullopt for a type that is no integer.
+  [[nodiscard]] static std::optional<std::int64_t> read_integer(ByteReader& in, std::uint32_t type);
   static std::unexpected<Error> wrong_type(std::string_view key, const Value& value,
                                            std::string_view wanted);
 

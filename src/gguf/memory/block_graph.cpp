@@ -1,0 +1,91 @@
+#include "gguf/memory/block_graph.h"
+
+#include <string>
+
+namespace picchio::gguf {
+
+const HeaderTensor* BlockGraph::find(std::string_view role) const {
+  const auto found = layer_.tensors.find(role);
+  return found != layer_.tensors.end() ? found->second : nullptr;
+}
+
+TensorId BlockGraph::weight(std::string_view role) {
+  const HeaderTensor* tensor = find(role);
+  if (tensor == nullptr) return kNone;
+  const std::size_t device = device_of(*tensor, index_, role, where_, placement_);
+  return graph_.weight(*tensor, backend(device), !is_repacked(*tensor, placement_));
+}
+
+TensorId BlockGraph::linear(std::string_view role, TensorId input) {
+  const std::string name = std::string(role) + ".weight";
+  const HeaderTensor* tensor = find(name);
+  if (tensor == nullptr) return kNone;
+  const Shape& in = graph_.shape(input);
+  return graph_.op({.width = tensor->ne[1], .middle = in.middle, .outer = in.outer},
+                   {weight(name), input});
+}
+
+TensorId BlockGraph::norm(std::string_view role, TensorId input) {
+  const std::string name = std::string(role) + ".weight";
+  if (!has(name)) return input;
+  // With a bias it is a layer norm, which does not work in place.
+  const bool in_place = !has(std::string(role) + ".bias");
+  const TensorId out = graph_.op(graph_.shape(input), {input, weight(name)}, in_place);
+  // Else it would go with the block before, and more be copied.
+  if (where_.everything) graph_.set_home(out, backend(where_.layers[index_]));
+  return out;
+}
+
+TensorId BlockGraph::heads_of(TensorId numbers, std::int64_t length, std::int64_t heads) {
+  return graph_.view(numbers, {.width = length, .middle = heads, .outer = context_.tokens});
+}
+
+TensorId BlockGraph::put_out(TensorId rows) {
+  Shape shape = graph_.shape(rows);
+  shape.middle = context_.outputs;
+  return graph_.op(shape, {rows, inputs_.output_rows});
+}
+
+TensorId BlockGraph::build(TensorId input) {
+  // What stands before attention: nothing in models that normalise behind it.
+  const TensorId normed = norm("attn_norm", input);
+  const bool before = normed != input;
+  const bool own_norm = has("ffn_norm.weight");
+  const bool behind = has("post_attention_norm.weight") && (own_norm || !before);
+  const bool parallel = before && !own_norm && !has("post_attention_norm.weight") &&
+                        !has("attn_output_norm.weight") && !has("attn_norm_2.weight") &&
+                        has("ffn_up.weight");
+  TensorId current = layer_.recurrent ? recurrent(normed) : attention(normed);
+  TensorId residual = input;
+  TensorId shared = normed;
+  if (last()) {
+    if (current != kNone) current = put_out(current);
+    residual = put_out(input);
+    if (parallel) shared = put_out(normed);
+  }
+  const auto sum = [&](TensorId a, TensorId b) {
+    return graph_.op(graph_.shape(a), {a, b}, true);
+  };
+  if (parallel) {
+    const TensorId fed = feed_forward(shared);
+    if (current == kNone) return sum(fed, residual);
+    return sum(sum(fed, residual), current);
+  }
+  if (current != kNone) {
+    if (behind) current = norm("post_attention_norm", current);
+    residual = sum(current, residual);
+    residual = norm("attn_output_norm", residual);
+  }
+  TensorId fed = residual;
+  if (own_norm) {
+    fed = norm("ffn_norm", residual);
+  } else if (!behind && before) {
+    fed = norm("post_attention_norm", residual);
+  }
+  fed = feed_forward(fed);
+  if (fed == kNone) return residual;
+  fed = norm("post_ffw_norm", fed);
+  return norm("layer_output_norm", sum(fed, residual));
+}
+
+}  // namespace picchio::gguf

@@ -1,0 +1,100 @@
+// What the parts of a model's graph share: its inputs, and the building of one block.
+#pragma once
+
+#include "gguf/memory/context.h"
+#include "gguf/memory/graph.h"
+#include "gguf/memory/layers.h"
+#include "gguf/memory/placement.h"
+
+#include <string_view>
+
+namespace picchio::gguf {
+
+/// What is set before the graph is computed.
+struct GraphInputs {
+  TensorId positions = kNone;
+  TensorId output_rows = kNone;
+  TensorId state_rows = kNone;
+  // Of the cache of full layers, then of the one of sliding layers.
+  TensorId mask[2] = {kNone, kNone};
+  TensorId key_cells[2] = {kNone, kNone};
+  TensorId value_cells[2] = {kNone, kNone};
+  TensorId key_rotation[2] = {kNone, kNone};
+  TensorId value_rotation[2] = {kNone, kNone};
+};
+
+class BlockGraph {
+ public:
+  BlockGraph(const ModelLayers& model, const Context& context, const Placed& where,
+             const Placement& placement, Graph& graph, const GraphInputs& inputs,
+             std::size_t index)
+      : model_(model),
+        context_(context),
+        where_(where),
+        placement_(placement),
+        graph_(graph),
+        inputs_(inputs),
+        index_(index),
+        layer_(model.layers[index]) {}
+
+  /// The block's result, of what goes into it. The last block computes the rows that are put out
+  /// and no others.
+  TensorId build(TensorId input);
+
+ private:
+  [[nodiscard]] const HeaderTensor* find(std::string_view role) const;
+  [[nodiscard]] bool has(std::string_view role) const { return find(role) != nullptr; }
+  [[nodiscard]] BackendId backend(std::size_t device) const {
+    return device == kHost ? graph_.host() : static_cast<BackendId>(device);
+  }
+  [[nodiscard]] BackendId cache_home() const {
+    return placement_.offload_kv ? backend(where_.layers[index_]) : graph_.host();
+  }
+  [[nodiscard]] bool last() const { return index_ + 1 == model_.layers.size(); }
+
+  TensorId weight(std::string_view role);
+  /// Of `input`'s rows; kNone where the block has no such weight.
+  TensorId linear(std::string_view role, TensorId input);
+  /// `role` without ".weight"; the input itself where the block has no such norm.
+  TensorId norm(std::string_view role, TensorId input);
+  TensorId heads_of(TensorId numbers, std::int64_t length, std::int64_t heads);
+  TensorId put_out(TensorId rows);
+
+  // attention_graph.cpp
+  struct Heads {
+    TensorId query = kNone;
+    TensorId key = kNone;
+    TensorId value = kNone;
+    TensorId gate = kNone;
+  };
+  TensorId attention(TensorId input);
+  Heads split_heads(TensorId input);
+  Heads separate_heads(TensorId input);
+  TensorId rotated(TensorId heads);
+  TensorId turned(TensorId heads, TensorId rotation);
+  TensorId attend(const Heads& heads, std::int64_t value_length);
+  TensorId attend_at_once(const Heads& heads, std::int64_t value_length);
+  TensorId scores(TensorId query, TensorId key, TensorId value, std::int64_t value_length);
+  TensorId compressed_attention(TensorId input);
+  TensorId expanded_attention(TensorId input);
+  TensorId compressed_query(TensorId input);
+
+  // feed_forward_graph.cpp
+  TensorId feed_forward(TensorId input);
+  TensorId dense(std::string_view suffix, TensorId input);
+  TensorId experts(TensorId input);
+
+  // recurrent_graph.cpp
+  TensorId recurrent(TensorId input);
+
+  const ModelLayers& model_;
+  const Context& context_;
+  const Placed& where_;
+  const Placement& placement_;
+  Graph& graph_;
+  const GraphInputs& inputs_;
+  std::size_t index_;
+  const Layer& layer_;
+};
+
+}  // namespace picchio::gguf

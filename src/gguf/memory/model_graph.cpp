@@ -1,0 +1,160 @@
+#include "gguf/memory/model_graph.h"
+
+#include "gguf/memory/block_graph.h"
+#include "gguf/token_use.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace picchio::gguf {
+namespace {
+
+constexpr std::int64_t kIndexBytes = 8;
+constexpr std::int64_t kHalf = 2;
+constexpr std::int64_t kRotation = 64;
+
+class Builder {
+ public:
+  Builder(const ModelLayers& model, const Context& context, const Placed& where,
+          const Placement& placement)
+      : model_(model),
+        context_(context),
+        where_(where),
+        placement_(placement),
+        graph_(static_cast<BackendId>(placement.devices.size())) {}
+
+  Graph build() {
+    TensorId current = embedded();
+    make_inputs();
+    for (std::size_t i = 0; i < model_.layers.size(); ++i) {
+      BlockGraph block(model_, context_, where_, placement_, graph_, inputs_, i);
+      current = block.build(current);
+    }
+    put_out(current);
+    return std::move(graph_);
+  }
+
+ private:
+  [[nodiscard]] const HeaderTensor* find(std::string_view name) const {
+    const auto found = model_.others.find(name);
+    return found != model_.others.end() ? found->second : nullptr;
+  }
+  [[nodiscard]] BackendId backend(std::size_t device) const {
+    return device == kHost ? graph_.host() : static_cast<BackendId>(device);
+  }
+  TensorId weight(const HeaderTensor& tensor) {
+    const std::size_t device = device_of(tensor, where_, placement_);
+    return graph_.weight(tensor, backend(device),
+                         !always_on_host(tensor.name) && !is_repacked(tensor, placement_));
+  }
+  TensorId norm(std::string_view name, TensorId input) {
+    const HeaderTensor* tensor = find(name);
+    if (tensor == nullptr) return input;
+    return graph_.op(graph_.shape(input), {input, weight(*tensor)}, true);
+  }
+  [[nodiscard]] bool alibi() const {
+    for (const std::string_view name : {"bloom", "mpt", "jais", "refact"}) {
+      if (model_.architecture == name) return true;
+    }
+    return false;
+  }
+
+  TensorId embedded();
+  void make_inputs();
+  void make_cache_inputs(std::size_t which, std::int64_t cells);
+  void put_out(TensorId current);
+
+  const ModelLayers& model_;
+  const Context& context_;
+  const Placed& where_;
+  const Placement& placement_;
+  Graph graph_;
+  GraphInputs inputs_;
+};
+
+TensorId Builder::embedded() {
+  const Shape row{.width = model_.embedding, .middle = context_.tokens};
+  const TensorId tokens = graph_.input({.width = context_.tokens});
+  const HeaderTensor* table = find("token_embd.weight");
+  TensorId current =
+      graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
+  graph_.expand(current);
+  // The engine holds ready both of what may come in: tokens, and rows of an embedding.
+  graph_.expand(graph_.input(row));
+  const HeaderTensor* positions = find("position_embd.weight");
+  if (!alibi()) {
+    inputs_.positions = graph_.input({.width = context_.tokens});
+  }
+  if (positions != nullptr) {
+    const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
+    current = graph_.op(row, {current, placed}, true);
+    inputs_.positions = kNone;  // no other use of it
+  }
+  return norm("token_embd_norm.weight", current);
+}
+
+void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
+  const std::int64_t element = context_.flash_attention ? kHalf : 4;
+  if (!model_.cached()) {
+    inputs_.mask[which] = graph_.input(
+        {.width = context_.tokens, .middle = context_.tokens, .element_bytes = element});
+    return;
+  }
+  inputs_.mask[which] =
+      graph_.input({.width = cells, .middle = context_.tokens, .element_bytes = element});
+  inputs_.key_cells[which] =
+      graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+  Size values = context_.tokens;
+  if (!context_.flash_attention) {
+    std::int64_t widest = 0;
+    for (const Layer& layer : model_.layers) {
+      if (layer.own_cache) widest = std::max(widest, layer.value_length * layer.kv_heads);
+    }
+    values *= widest;
+  }
+  inputs_.value_cells[which] = graph_.input({.width = values, .element_bytes = kIndexBytes});
+  const auto rotation = [&](const TensorType& type, std::int64_t Layer::* length) {
+    const bool even = std::ranges::all_of(model_.layers, [&](const Layer& layer) {
+      return layer.*length % kRotation == 0;
+    });
+    if (type.block == 1 || model_.mla || !even) return kNone;
+    return graph_.input({.width = kRotation, .middle = kRotation});
+  };
+  inputs_.key_rotation[which] = rotation(*context_.key_type, &Layer::key_length);
+  inputs_.value_rotation[which] = rotation(*context_.value_type, &Layer::value_length);
+}
+
+void Builder::make_inputs() {
+  inputs_.output_rows = graph_.input({.width = context_.outputs});
+  if (model_.rules->recurrence != Recurrence::none) {
+    inputs_.state_rows = graph_.input({.width = context_.sequences});
+  }
+  if (!model_.rules->attends) return;
+  make_cache_inputs(0, context_.cells);
+  if (model_.sliding) make_cache_inputs(1, context_.cells_sliding);
+}
+
+void Builder::put_out(TensorId current) {
+  current = norm("output_norm.weight", current);
+  graph_.set_output(current);
+  const HeaderTensor* head = find("output.weight");
+  if (head == nullptr && model_.tied_output) head = find("token_embd.weight");
+  if (head != nullptr) {
+    const std::size_t device = device_of_head(*head, where_, placement_);
+    const TensorId logits = graph_.op(
+        {.width = head->ne[1], .middle = context_.outputs},
+        {graph_.weight(*head, backend(device), !is_repacked(*head, placement_)), current});
+    graph_.set_output(logits);
+    current = logits;
+  }
+  graph_.expand(current);
+}
+
+}  // namespace
+
+Graph model_graph(const ModelLayers& model, const Context& context, const Placed& where,
+                  const Placement& placement) {
+  return Builder(model, context, where, placement).build();
+}
+
+}  // namespace picchio::gguf
