@@ -30,10 +30,8 @@ TensorId BlockGraph::norm(std::string_view role, TensorId input) {
   if (!has(name)) return input;
   // With a bias it is a layer norm, which does not work in place.
   const bool in_place = !has(std::string(role) + ".bias");
-  const TensorId out = graph_.op(graph_.shape(input), {input, weight(name)}, in_place);
-  // Else it would go with the block before, and more be copied.
-  if (where_.everything) graph_.set_home(out, backend(where_.layers[index_]));
-  return out;
+  const TensorId even = graph_.op(graph_.shape(input), {input}, in_place);
+  return graph_.op(graph_.shape(input), {even, weight(name)}, true);
 }
 
 TensorId BlockGraph::heads_of(TensorId numbers, std::int64_t length, std::int64_t heads) {

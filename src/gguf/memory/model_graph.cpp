@@ -76,11 +76,20 @@ TensorId Builder::embedded() {
   const Shape row{.width = model_.embedding, .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const HeaderTensor* table = find("token_embd.weight");
-  TensorId current =
-      graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
+  const auto looked_up = [&](TensorId rows, TensorId more) {
+    return graph_.op(row, {table != nullptr ? weight(*table) : kNone, rows, more});
+  };
+  TensorId current = looked_up(tokens, kNone);
   graph_.expand(current);
-  // The engine holds ready both of what may come in: tokens, and rows of an embedding.
-  graph_.expand(graph_.input(row));
+  // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and
+  // among tokens. Nobody reads the results, which therefore stay. Inferred from the buffers of
+  // llama.cpp 0.7.0, to the byte: two inputs of a row, two results, three numbers a token.
+  const TensorId one = graph_.input({.width = context_.tokens});
+  const TensorId two = graph_.input({.width = context_.tokens});
+  graph_.expand(looked_up(one, two));
+  const TensorId mask = graph_.input({.width = context_.tokens});
+  const TensorId alone = graph_.input(row);
+  graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
   const HeaderTensor* positions = find("position_embd.weight");
   if (!alibi()) {
     inputs_.positions = graph_.input({.width = context_.tokens});

@@ -112,17 +112,16 @@ class Allocator {
            same(a.shape.middle, b.shape.middle);
   }
 
-  /// The memory of a source that nobody else reads, for an operation that may overwrite it.
+  /// The memory of a source that nobody else reads, for an operation that may overwrite it. The
+  /// engine does not see through views here.
   [[nodiscard]] TensorId replaceable(const GraphTensor& here) {
     for (const TensorId source : here.sources) {
       const GraphTensor& read = tensor(source);
-      const TensorId owner = read.root != kNone ? read.root : source;
-      if (!place(owner).held || tensor(owner).output || read.output) continue;
-      if (!same_layout(here, read)) continue;
       const Place& mine = place(source);
-      if (mine.readers != 1 || mine.views != 0) continue;
-      if (read.root == kNone) return source;
-      if (place(owner).views == 1 && place(owner).readers == 0 && read.at_start) return owner;
+      if (mine.held && !read.output && same_layout(here, read) && mine.readers == 1 &&
+          mine.views == 0) {
+        return source;
+      }
     }
     return kNone;
   }
