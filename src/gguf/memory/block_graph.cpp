@@ -45,6 +45,9 @@ TensorId BlockGraph::put_out(TensorId rows) {
 }
 
 TensorId BlockGraph::build(TensorId input) {
+  const auto sum = [&](TensorId a, TensorId b) {
+    return graph_.op(graph_.shape(a), {a, b}, true);
+  };
   // What stands before attention: nothing in models that normalise behind it.
   const TensorId normed = norm("attn_norm", input);
   const bool before = normed != input;
@@ -53,7 +56,12 @@ TensorId BlockGraph::build(TensorId input) {
   const bool parallel = before && !own_norm && !has("post_attention_norm.weight") &&
                         !has("attn_output_norm.weight") && !has("attn_norm_2.weight") &&
                         has("ffn_up.weight");
-  TensorId current = layer_.recurrent ? recurrent(normed) : attention(normed);
+  TensorId current = kNone;
+  if (!layer_.recurrent || model_.rules->attention_everywhere) current = attention(normed);
+  if (layer_.recurrent && current == kNone) current = recurrent(normed);
+  if (layer_.recurrent && model_.rules->attention_everywhere) {
+    current = sum(current, recurrent(norm("attn_norm", input)));
+  }
   TensorId residual = input;
   TensorId shared = normed;
   if (last()) {
@@ -61,9 +69,6 @@ TensorId BlockGraph::build(TensorId input) {
     residual = put_out(input);
     if (parallel) shared = put_out(normed);
   }
-  const auto sum = [&](TensorId a, TensorId b) {
-    return graph_.op(graph_.shape(a), {a, b}, true);
-  };
   if (parallel) {
     const TensorId fed = feed_forward(shared);
     if (current == kNone) return sum(fed, residual);
@@ -73,6 +78,9 @@ TensorId BlockGraph::build(TensorId input) {
     if (behind) current = norm("post_attention_norm", current);
     residual = sum(current, residual);
     residual = norm("attn_output_norm", residual);
+  }
+  if (has("channel_mix_key.weight")) {
+    return sum(channel_mix(norm("attn_norm_2", residual)), residual);
   }
   TensorId fed = residual;
   if (own_norm) {

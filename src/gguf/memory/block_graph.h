@@ -6,6 +6,7 @@
 #include "gguf/memory/layers.h"
 #include "gguf/memory/placement.h"
 
+#include <initializer_list>
 #include <string_view>
 
 namespace picchio::gguf {
@@ -86,6 +87,21 @@ class BlockGraph {
 
   // recurrent_graph.cpp
   TensorId recurrent(TensorId input);
+  TensorId held_state(std::int64_t numbers);
+  void keep_state(TensorId from, std::int64_t numbers);
+  TensorId convolved(TensorId state, TensorId input, std::int64_t channels,
+                     std::int64_t state_numbers, std::string_view kernel);
+  TensorId scanned(std::int64_t width, std::initializer_list<TensorId> sources);
+  TensorId mamba(TensorId input);
+  TensorId mamba2(TensorId input);
+  TensorId delta_scan(const Heads& heads, TensorId decay, TensorId share, std::int64_t width);
+  TensorId gated_delta(TensorId input);
+  TensorId key_delta(TensorId input);
+  TensorId short_convolution(TensorId input);
+  TensorId lightning(TensorId input);
+  TensorId shifted(TensorId input, TensorId state);
+  TensorId time_mix(TensorId input);
+  TensorId channel_mix(TensorId input);
 
   const ModelLayers& model_;
   const Context& context_;
