@@ -24,8 +24,8 @@ class Builder {
         graph_(static_cast<BackendId>(placement.devices.size())) {}
 
   Graph build() {
-    TensorId current = embedded();
     make_inputs();
+    TensorId current = embedded();
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       BlockGraph block(model_, context_, where_, placement_, graph_, inputs_, i);
       current = block.build(current);
@@ -60,6 +60,7 @@ class Builder {
   }
 
   TensorId embedded();
+  void hold_ready(const Shape& row);
   void make_inputs();
   void make_cache_inputs(std::size_t which, std::int64_t cells);
   void put_out(TensorId current);
@@ -76,30 +77,35 @@ TensorId Builder::embedded() {
   const Shape row{.width = model_.embedding, .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const HeaderTensor* table = find("token_embd.weight");
-  const auto looked_up = [&](TensorId rows, TensorId more) {
-    return graph_.op(row, {table != nullptr ? weight(*table) : kNone, rows, more});
-  };
-  TensorId current = looked_up(tokens, kNone);
+  TensorId current = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
   graph_.expand(current);
-  // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and
-  // among tokens. Nobody reads the results, which therefore stay. Inferred from the buffers of
-  // llama.cpp 0.7.0, to the byte: two inputs of a row, two results, three numbers a token.
-  const TensorId one = graph_.input({.width = context_.tokens});
-  const TensorId two = graph_.input({.width = context_.tokens});
-  graph_.expand(looked_up(one, two));
-  const TensorId mask = graph_.input({.width = context_.tokens});
-  const TensorId alone = graph_.input(row);
-  graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
+  hold_ready(row);
   const HeaderTensor* positions = find("position_embd.weight");
-  if (!alibi()) {
-    inputs_.positions = graph_.input({.width = context_.tokens});
-  }
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
     current = graph_.op(row, {current, placed}, true);
     inputs_.positions = kNone;  // no other use of it
   }
   return norm("token_embd_norm.weight", current);
+}
+
+// Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and among
+// tokens. Nobody reads the result, which therefore stays. Inferred from the buffers of llama.cpp
+// 0.7.0, to the byte: three inputs of a row, the last of them behind all other inputs, one result,
+// three numbers a token.
+void Builder::hold_ready(const Shape& row) {
+  graph_.expand(graph_.input(row));
+  graph_.expand(graph_.input({.width = context_.tokens, .middle = 2}));
+  const TensorId mask = graph_.input({.width = context_.tokens});
+  const TensorId alone = graph_.input(row);
+  graph_.expand(mask);
+  graph_.expand(alone);
+  for (const TensorId input :
+       {inputs_.positions, inputs_.key_cells[0], inputs_.key_cells[1], inputs_.mask[0],
+        inputs_.mask[1], inputs_.output_rows}) {
+    if (input != kNone) graph_.expand(input);
+  }
+  graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
 }
 
 void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
@@ -134,6 +140,7 @@ void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
 }
 
 void Builder::make_inputs() {
+  if (!alibi()) inputs_.positions = graph_.input({.width = context_.tokens});
   inputs_.output_rows = graph_.input({.width = context_.outputs});
   if (model_.rules->recurrence != Recurrence::none) {
     inputs_.state_rows = graph_.input({.width = context_.sequences});
