@@ -8,8 +8,6 @@ namespace picchio::gguf {
 namespace {
 
 constexpr std::int64_t kHalf = 2;  // bytes of f16
-// Heads of a multiple of it are rotated before they are quantized.
-constexpr std::int64_t kRotation = 64;
 
 }  // namespace
 

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::int64_t kIndexBytes = 8;
 constexpr std::int64_t kHalf = 2;
+// Heads of a multiple of it are turned before they are quantized.
 constexpr std::int64_t kRotation = 64;
+constexpr std::int64_t kLargestRotation = 4096;
 
 class Builder {
  public:
@@ -61,6 +63,7 @@ class Builder {
 
   TensorId embedded();
   void hold_ready(const Shape& row);
+  TensorId rotation(const TensorType& type, std::int64_t Layer::* length, bool largest);
   void make_inputs();
   void make_cache_inputs(std::size_t which, std::int64_t cells);
   void put_out(TensorId current);
@@ -101,8 +104,10 @@ void Builder::hold_ready(const Shape& row) {
   graph_.expand(mask);
   graph_.expand(alone);
   for (const TensorId input :
-       {inputs_.positions, inputs_.key_cells[0], inputs_.key_cells[1], inputs_.mask[0],
-        inputs_.mask[1], inputs_.output_rows}) {
+       {inputs_.positions, inputs_.key_rotation[0], inputs_.value_rotation[0],
+        inputs_.key_rotation[1], inputs_.value_rotation[1], inputs_.key_cells[0],
+        inputs_.key_cells[1], inputs_.value_cells[0], inputs_.value_cells[1], inputs_.mask[0],
+        inputs_.mask[1], inputs_.state_rows, inputs_.output_rows}) {
     if (input != kNone) graph_.expand(input);
   }
   graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
@@ -127,16 +132,24 @@ void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
     }
     values *= widest;
   }
-  inputs_.value_cells[which] = graph_.input({.width = values, .element_bytes = kIndexBytes});
-  const auto rotation = [&](const TensorType& type, std::int64_t Layer::* length) {
-    const bool even = std::ranges::all_of(model_.layers, [&](const Layer& layer) {
-      return layer.*length % kRotation == 0;
-    });
-    if (type.block == 1 || model_.mla || !even) return kNone;
-    return graph_.input({.width = kRotation, .middle = kRotation});
+  if (!model_.mla && model_.rules->extra != ExtraCache::compressed) {
+    inputs_.value_cells[which] = graph_.input({.width = values, .element_bytes = kIndexBytes});
+  }
+  inputs_.key_rotation[which] = rotation(*context_.key_type, &Layer::key_length, true);
+  inputs_.value_rotation[which] = rotation(*context_.value_type, &Layer::value_length, false);
+}
+
+/// The matrix that heads are turned with before they are quantized; kNone for none. Keys take the
+/// largest power of two that divides a head, values the smallest.
+TensorId Builder::rotation(const TensorType& type, std::int64_t Layer::* length, bool largest) {
+  std::int64_t size = kRotation;
+  const auto divides = [&](std::int64_t by) {
+    return std::ranges::all_of(model_.layers,
+                               [&](const Layer& layer) { return layer.*length % by == 0; });
   };
-  inputs_.key_rotation[which] = rotation(*context_.key_type, &Layer::key_length);
-  inputs_.value_rotation[which] = rotation(*context_.value_type, &Layer::value_length);
+  if (type.block == 1 || model_.mla || !divides(size)) return kNone;
+  while (largest && size < kLargestRotation && divides(size * 2)) size *= 2;
+  return graph_.input({.width = size, .middle = size});
 }
 
 void Builder::make_inputs() {
