@@ -17,6 +17,9 @@ constexpr SlidingRule kAsTold{.kind = Sliding::as_told};
 constexpr Architecture slides(std::string_view name, SlidingRule rule) {
   return {.name = name, .sliding = rule};
 }
+constexpr Architecture slides_and_turns(std::string_view name, SlidingRule rule) {
+  return {.name = name, .sliding = rule, .turns_full = false};
+}
 constexpr Architecture recurrent(std::string_view name, Recurrence kind, RecurrentLayers layers) {
   return {.name = name, .recurrence = kind, .recurrent = layers};
 }
@@ -29,25 +32,25 @@ constexpr Architecture uncached(std::string_view name, SlidingRule rule = {}) {
 
 // Measured: llama.cpp 0.7.0, over 3,198 runs of 133 architectures.
 constexpr Architecture kSpecial[] = {
-    slides("afmoe", every(4)),
-    slides("cohere2", every(4)),
-    slides("cohere2moe", first_full(4)),
-    slides("exaone-moe", every(4, 128)),
-    slides("exaone4", {.kind = Sliding::period, .period = 4, .window = 4096, .only_blocks = 64}),
+    slides_and_turns("afmoe", every(4)),
+    slides_and_turns("cohere2", every(4)),
+    slides_and_turns("cohere2moe", first_full(4)),
+    slides_and_turns("exaone-moe", every(4, 128)),
+    slides_and_turns("exaone4", {.kind = Sliding::period, .period = 4, .window = 4096, .only_blocks = 64}),
     slides("gemma2", every(2, 4096)),
     slides("gemma3", every(6)),
     slides("gemma4", kAsTold),
     slides("gpt-oss", every(2)),
     slides("granite_swa", kAsTold),
     slides("laguna", first_full(4)),
-    slides("llama4", {.kind = Sliding::period, .period = 4, .window = 8192, .fixed = true}),
+    slides_and_turns("llama4", {.kind = Sliding::period, .period = 4, .window = 8192, .fixed = true}),
     slides("maple", kAsTold),
     slides("mellum", every(4)),
     slides("mimo2", kAsTold),
     slides("olmo2", every(4)),
     slides("plamo3", every(8)),
     slides("step35", kAsTold),
-    slides("smallthinker",
+    slides_and_turns("smallthinker",
            {.kind = Sliding::dense_first, .period = 4, .window = 4096, .fixed = true}),
     {.name = "gemma3n", .sliding = every(5), .own_cache_layers = 20},
     {.name = "grok", .flash = false},

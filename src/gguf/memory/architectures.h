@@ -55,6 +55,8 @@ struct Architecture {
   bool attention_everywhere = false; // recurrent layers attend too
   bool cached = true;                // false: reads a text at once and keeps no cache
   bool flash = true;                 // false: flash attention is turned off whatever is asked
+  bool turns_full = true;            // false: only sliding layers rotate by position
+  bool turns = true;                 // false: no layer does
   std::int64_t own_cache_layers = 0; // 0: all; further layers use the cache of an earlier one
 };
 

@@ -12,6 +12,8 @@ constexpr std::int64_t kHalf = 2;  // bytes of f16
 }  // namespace
 
 TensorId BlockGraph::rotated(TensorId heads) {
+  if (inputs_.positions == kNone || heads == kNone) return heads;
+  if (!model_.rules->turns_full && layer_.attention == Attention::full) return heads;
   return graph_.op(graph_.shape(heads), {heads, inputs_.positions}, true);
 }
 
@@ -66,10 +68,8 @@ TensorId BlockGraph::attention(TensorId input) {
   if (heads.query == kNone) return kNone;
   heads.query = norm("attn_q_norm", heads.query);
   if (heads.key != kNone) heads.key = norm("attn_k_norm", heads.key);
-  if (inputs_.positions != kNone) {
-    heads.query = rotated(heads.query);
-    if (heads.key != kNone) heads.key = rotated(heads.key);
-  }
+  heads.query = rotated(heads.query);
+  heads.key = rotated(heads.key);
   TensorId out = attend(heads, layer_.value_length);
   if (heads.gate != kNone) out = graph_.op(graph_.shape(out), {out, heads.gate}, true);
   const TensorId gate = has("attn_q.weight") ? linear("attn_gate", input) : kNone;
@@ -179,12 +179,9 @@ TensorId BlockGraph::compressed_attention(TensorId input) {
     return Shape{.width = length, .middle = heads, .outer = context_.tokens};
   };
   const TensorId mixed = linear("attn_kv_a_mqa", input);
-  TensorId query_turned = graph_.view(query, shape(turn, layer_.heads), true, false);
-  TensorId key_turned = graph_.view(mixed, shape(turn, 1), true, false);
-  if (inputs_.positions != kNone) {
-    query_turned = rotated(query_turned);
-    key_turned = rotated(key_turned);
-  }
+  const TensorId query_turned =
+      rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
+  const TensorId key_turned = rotated(graph_.view(mixed, shape(turn, 1), true, false));
   TensorId key = norm("attn_kv_a_norm",
                       graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
   const TensorId absorbed =
@@ -228,12 +225,9 @@ TensorId BlockGraph::expanded_attention(TensorId input) {
   const auto shape = [&](std::int64_t length, std::int64_t heads) {
     return Shape{.width = length, .middle = heads, .outer = context_.tokens};
   };
-  TensorId query_turned = graph_.view(query, shape(turn, layer_.heads), true, false);
-  TensorId key_turned = graph_.view(mixed, shape(turn, 1), true, false);
-  if (inputs_.positions != kNone) {
-    query_turned = rotated(query_turned);
-    key_turned = rotated(key_turned);
-  }
+  const TensorId query_turned =
+      rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
+  const TensorId key_turned = rotated(graph_.view(mixed, shape(turn, 1), true, false));
   const TensorId low = norm("attn_kv_a_norm",
                             graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
   const TensorId both = linear("attn_kv_b", low);

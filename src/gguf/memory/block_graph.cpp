@@ -13,7 +13,7 @@ TensorId BlockGraph::weight(std::string_view role) {
   const HeaderTensor* tensor = find(role);
   if (tensor == nullptr) return kNone;
   const std::size_t device = device_of(*tensor, index_, role, where_, placement_);
-  return graph_.weight(*tensor, backend(device), !is_repacked(*tensor, placement_));
+  return graph_.weight(*tensor, backend(device), is_offloadable(*tensor, placement_));
 }
 
 TensorId BlockGraph::linear(std::string_view role, TensorId input) {

@@ -9,6 +9,9 @@ namespace {
 // ggml's GGML_SCHED_MAX_COPIES: batches in flight in a pipeline of several devices.
 constexpr std::int64_t kPipelineCopies = 4;
 
+// Smaller batches are computed where the weights are.
+constexpr std::int64_t kOffloadedTokens = 32;
+
 /// Whether batches go through several devices one behind the other.
 bool is_pipeline(const Placed& where, const Placement& placement) {
   return where.used_devices > 1 && where.everything && placement.offload_kv &&
@@ -23,12 +26,15 @@ Result<ComputeBuffers> compute_buffers(const ModelLayers& model, const Context& 
   if (!graph.fits()) {
     return fail(ErrorKind::malformed, "a tensor of the computation passes a pebibyte");
   }
-  std::vector<bool> offloads;
+  std::vector<BackendTraits> traits;
   for (const PlannedDevice& device : placement.devices) {
-    offloads.push_back(placement.offload_operations && device.offloads_operations);
+    traits.push_back(
+        {.offloads = placement.offload_operations && device.offloads_operations &&
+                     context.tokens >= kOffloadedTokens,
+         .largest_tensor = device.largest_tensor.value_or(0)});
   }
   const std::vector<std::int64_t> bytes =
-      rehearse(graph, is_pipeline(where, placement) ? kPipelineCopies : 1, offloads);
+      rehearse(graph, is_pipeline(where, placement) ? kPipelineCopies : 1, traits);
   return ComputeBuffers{bytes.back(), {bytes.begin(), bytes.end() - 1}};
 }
 

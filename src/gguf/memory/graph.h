@@ -89,4 +89,10 @@ class Graph {
   bool fits_ = true;
 };
 
+/// What the scheduler asks of a backend.
+struct BackendTraits {
+  bool offloads = false;            // computes with weights of the host
+  std::int64_t largest_tensor = 0;  // takes no larger ones; 0: takes all
+};
+
 }  // namespace picchio::gguf

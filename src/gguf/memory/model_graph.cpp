@@ -47,7 +47,12 @@ class Builder {
   TensorId weight(const HeaderTensor& tensor) {
     const std::size_t device = device_of(tensor, where_, placement_);
     return graph_.weight(tensor, backend(device),
-                         !always_on_host(tensor.name) && !is_repacked(tensor, placement_));
+                         is_offloadable(tensor, placement_));
+  }
+  [[nodiscard]] bool head_is_offloadable(const HeaderTensor& head) const {
+    HeaderTensor plain = head;
+    plain.name = "output.weight";  // a tied head is the embedding's name only
+    return is_offloadable(plain, placement_);
   }
   TensorId norm(std::string_view name, TensorId input) {
     const HeaderTensor* tensor = find(name);
@@ -172,7 +177,7 @@ void Builder::put_out(TensorId current) {
     const std::size_t device = device_of_head(*head, where_, placement_);
     const TensorId logits = graph_.op(
         {.width = head->ne[1], .middle = context_.outputs},
-        {graph_.weight(*head, backend(device), !is_repacked(*head, placement_)), current});
+        {graph_.weight(*head, backend(device), head_is_offloadable(*head)), current});
     graph_.set_output(logits);
     current = logits;
   }

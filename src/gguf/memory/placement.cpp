@@ -131,6 +131,13 @@ std::size_t device_of_head(const HeaderTensor& tensor, const Placed& where,
   return fits(tensor, where.output, placement) ? where.output : kHost;
 }
 
+bool is_offloadable(const HeaderTensor& tensor, const Placement& placement) {
+  return !always_on_host(tensor.name) && !is_repacked(tensor, placement) &&
+         std::ranges::all_of(placement.devices, [&](const PlannedDevice& device) {
+           return takes(device, tensor);
+         });
+}
+
 bool is_repacked(const HeaderTensor& tensor, const Placement& placement) {
   // Measured on a CPU with AVX2, ggml 0.27.0: Q8_0 and the others stay as they are.
   constexpr std::string_view kTypes[] = {"q4_0", "q4_K", "iq4_nl", "mxfp4"};

@@ -70,6 +70,9 @@ struct Placed {
 [[nodiscard]] std::size_t device_of_head(const HeaderTensor& tensor, const Placed& where,
                                          const Placement& placement);
 
+/// Whether a device may hold a copy of this weight of the host for one operation.
+[[nodiscard]] bool is_offloadable(const HeaderTensor& tensor, const Placement& placement);
+
 /// Whether the host keeps this weight in the layout of its own.
 [[nodiscard]] bool is_repacked(const HeaderTensor& tensor, const Placement& placement);
 

@@ -179,8 +179,8 @@ class Allocator {
 }  // namespace
 
 std::vector<std::int64_t> rehearse(const Graph& graph, std::int64_t copies,
-                                   const std::vector<bool>& offloads) {
-  const Schedule schedule = scheduled(graph, copies, offloads);
+                                   const std::vector<BackendTraits>& traits) {
+  const Schedule schedule = scheduled(graph, copies, traits);
   return Allocator(schedule, static_cast<std::size_t>(graph.host()) + 1).run();
 }
 

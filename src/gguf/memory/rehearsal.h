@@ -11,8 +11,8 @@
 namespace picchio::gguf {
 
 /// By backend, the host last. `copies` of inputs are kept at once: 4 in a pipeline of several
-/// devices, else 1. `offloads` is by backend: whether it computes with weights of the host.
+/// devices, else 1. `traits` are of the devices.
 [[nodiscard]] std::vector<std::int64_t> rehearse(const Graph& graph, std::int64_t copies,
-                                                 const std::vector<bool>& offloads);
+                                                 const std::vector<BackendTraits>& traits);
 
 }  // namespace picchio::gguf

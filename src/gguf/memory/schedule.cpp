@@ -10,8 +10,8 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(const Graph& graph, std::int64_t copies, const std::vector<bool>& offloads)
-      : graph_(graph), copies_(copies), offloads_(offloads) {
+  Scheduler(const Graph& graph, std::int64_t copies, const std::vector<BackendTraits>& traits)
+      : graph_(graph), copies_(copies), traits_(traits) {
     out_.tensors = graph.tensors();
     out_.backends.assign(out_.tensors.size(), kNone);
   }
@@ -45,9 +45,9 @@ class Scheduler {
       const GraphTensor& read = tensor(source);
       if (!read.weight) continue;
       if (read.home == graph_.host() && read.offloadable) {
-        const auto taker = std::ranges::find(offloads_, true);
-        if (taker != offloads_.end()) {
-          return static_cast<BackendId>(std::distance(offloads_.begin(), taker));
+        const auto taker = std::ranges::find(traits_, true, &BackendTraits::offloads);
+        if (taker != traits_.end()) {
+          return static_cast<BackendId>(std::distance(traits_.begin(), taker));
         }
       }
       return read.home;
@@ -70,10 +70,19 @@ class Scheduler {
       BackendId& mine = backend(id);
       if (mine != kNone) {
         current = devices_only && mine == graph_.host() ? kNone : mine;
-      } else if (current != kNone) {
+      } else if (current != kNone && supports(current, id)) {
         mine = current;
       }
     }
+  }
+
+  [[nodiscard]] bool supports(BackendId where, TensorId id) {
+    if (where == graph_.host()) return true;
+    const std::int64_t most = traits_[static_cast<std::size_t>(where)].largest_tensor;
+    return most == 0 || (tensor(id).bytes <= most &&
+                         std::ranges::all_of(tensor(id).sources, [&](TensorId source) {
+                           return tensor(source).bytes <= most;
+                         }));
   }
 
   void assign_rest() {
@@ -86,7 +95,7 @@ class Scheduler {
         const TensorId root = tensor(source).root;
         theirs = root != kNone ? backend(root) : mine;
       }
-      if (mine == kNone) mine = 0;
+      if (mine == kNone) mine = graph_.host();
     }
   }
 
@@ -171,7 +180,7 @@ class Scheduler {
 
   const Graph& graph_;
   std::int64_t copies_;
-  const std::vector<bool>& offloads_;
+  const std::vector<BackendTraits>& traits_;
   Schedule out_;
   std::map<std::pair<TensorId, BackendId>, TensorId> made_;
   std::map<TensorId, bool> kept_;
@@ -183,8 +192,8 @@ class Scheduler {
 
 }  // namespace
 
-Schedule scheduled(const Graph& graph, std::int64_t copies, const std::vector<bool>& offloads) {
-  return Scheduler(graph, copies, offloads).run();
+Schedule scheduled(const Graph& graph, std::int64_t copies, const std::vector<BackendTraits>& traits) {
+  return Scheduler(graph, copies, traits).run();
 }
 
 }  // namespace picchio::gguf

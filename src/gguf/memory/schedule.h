@@ -19,6 +19,6 @@ struct Schedule {
 };
 
 [[nodiscard]] Schedule scheduled(const Graph& graph, std::int64_t copies,
-                                 const std::vector<bool>& offloads);
+                                 const std::vector<BackendTraits>& traits);
 
 }  // namespace picchio::gguf
