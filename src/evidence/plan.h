@@ -1,0 +1,83 @@
+// Whether a model fits, where its layers go and how fast it could be: estimates from its header,
+// which never enter a block. Made by commands/, printed by report/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace picchio {
+
+enum class Fit {
+  fits,   // and leaves the margin free
+  tight,  // it goes in, with less than the margin left
+  not_fitting,
+  not_judged,  // nobody knows what is free
+};
+[[nodiscard]] std::string_view name_of(Fit fit);  // "fits", "tight", "does not fit", "not judged"
+
+/// The worse of two.
+[[nodiscard]] Fit worse(Fit a, Fit b);
+
+/// One device, or the host. Bytes.
+struct PlannedMemory {
+  std::string name;  // "RTX 4090"; of the host "host"
+  std::int64_t weights = 0;
+  std::int64_t kv_cache = 0;
+  std::int64_t recurrent_state = 0;
+  std::int64_t compute_buffer = 0;
+  std::int64_t output_buffer = 0;
+  std::optional<std::int64_t> free;  // absent: nobody knows
+  Fit fit = Fit::not_judged;
+
+  [[nodiscard]] std::int64_t total() const {
+    return weights + kv_cache + recurrent_state + compute_buffer + output_buffer;
+  }
+};
+
+/// One way to run it.
+struct PlannedSetting {
+  std::int64_t n_ctx = 0;  // as the engine rounds it, of all sequences together
+  std::int64_t sequences = 1;
+  std::int64_t n_ubatch = 0;
+  std::int64_t n_gpu_layers = 0;  // with the output layer, which engines count as one
+  std::int64_t n_cpu_moe = 0;
+  std::string cache_type_k;
+  std::string cache_type_v;
+  bool flash_attention = true;
+  std::vector<PlannedMemory> devices;
+  PlannedMemory host;
+  Fit fit = Fit::not_judged;
+
+  [[nodiscard]] std::int64_t total() const;
+};
+
+/// Tokens per second, one sequence.
+struct DecodeEstimate {
+  double least = 0;
+  double most = 0;
+  std::int64_t bytes_per_token = 0;  // that are read, all devices together
+  std::int64_t depth = 0;            // tokens in the cache
+  std::string from;                  // a sentence on whose bandwidth it rests
+};
+
+struct Plan {
+  std::string model;  // what was asked for, untrusted
+  std::string architecture;
+  std::int64_t tensor_bytes = 0;
+  std::optional<std::int64_t> trained_context;
+  std::int64_t layers = 0;  // with the output layer
+  bool has_experts = false;
+  std::string rooms;     // where the free bytes are from: "free now by NVML", "as asked"
+  PlannedSetting asked;  // what is not asked for as engines do without
+  std::optional<PlannedSetting> best;           // absent: nothing fits
+  std::optional<PlannedSetting> small_cache;    // fits whole with a quantized cache
+  std::optional<std::int64_t> longest_context;  // of `best`, or of `asked` if that fits
+  std::optional<DecodeEstimate> decode;         // of `best`
+  std::string no_decode;                        // why there is none
+  std::vector<std::string> guesses;
+};
+
+}  // namespace picchio
