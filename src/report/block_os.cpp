@@ -115,6 +115,7 @@ std::vector<std::string> os_lines(const Run& run) {
   std::vector<std::string> out = {row_that_fits(figures(use))};
   if (shown.size() < 2) return out;
   std::vector<std::string> each;
+  each.reserve(shown.size());
   for (const GpuUse* one : shown) each.push_back(one_of_several(*one));
   out.push_back(fit(fmt::format("{:9}{}", "", fmt::join(each, "; ")), kBlockColumns));
   return out;
