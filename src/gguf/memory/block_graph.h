@@ -22,6 +22,10 @@ struct GraphInputs {
   TensorId value_cells[2] = {kNone, kNone};
   TensorId key_rotation[2] = {kNone, kNone};
   TensorId value_rotation[2] = {kNone, kNone};
+  // Of a sparse indexer.
+  TensorId indexer_mask = kNone;
+  TensorId indexer_cells = kNone;
+  TensorId indexer_rotation = kNone;
 };
 
 class BlockGraph {
@@ -79,6 +83,7 @@ class BlockGraph {
   TensorId compressed_attention(TensorId input);
   TensorId expanded_attention(TensorId input);
   TensorId compressed_query(TensorId input);
+  TensorId chosen_mask(TensorId low_query, TensorId input);
 
   // feed_forward_graph.cpp
   TensorId feed_forward(TensorId input);
@@ -111,6 +116,7 @@ class BlockGraph {
   const GraphInputs& inputs_;
   std::size_t index_;
   const Layer& layer_;
+  TensorId mask_ = kNone;  // a sparse layer's own
 };
 
 }  // namespace picchio::gguf

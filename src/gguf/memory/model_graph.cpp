@@ -87,14 +87,16 @@ TensorId Builder::embedded() {
   const HeaderTensor* table = find("token_embd.weight");
   TensorId current = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
   graph_.expand(current);
-  hold_ready(row);
   const HeaderTensor* positions = find("position_embd.weight");
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
     current = graph_.op(row, {current, placed}, true);
     inputs_.positions = kNone;  // no other use of it
   }
-  return norm("token_embd_norm.weight", current);
+  current = norm("token_embd_norm.weight", current);
+  graph_.expand(current);
+  hold_ready(row);
+  return current;
 }
 
 // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and among
@@ -112,7 +114,8 @@ void Builder::hold_ready(const Shape& row) {
        {inputs_.positions, inputs_.key_rotation[0], inputs_.value_rotation[0],
         inputs_.key_rotation[1], inputs_.value_rotation[1], inputs_.key_cells[0],
         inputs_.key_cells[1], inputs_.value_cells[0], inputs_.value_cells[1], inputs_.mask[0],
-        inputs_.mask[1], inputs_.state_rows, inputs_.output_rows}) {
+        inputs_.mask[1], inputs_.indexer_mask, inputs_.indexer_cells, inputs_.indexer_rotation,
+        inputs_.state_rows, inputs_.output_rows}) {
     if (input != kNone) graph_.expand(input);
   }
   graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
@@ -165,6 +168,15 @@ void Builder::make_inputs() {
   }
   if (!model_.rules->attends) return;
   make_cache_inputs(0, context_.cells);
+  if (model_.rules->extra == ExtraCache::indexer) {
+    inputs_.indexer_mask = graph_.input(
+        {.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
+    inputs_.indexer_cells =
+        graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+    std::int64_t width = 0;
+    for (const Layer& layer : model_.layers) width = std::max(width, layer.indexer_keys);
+    inputs_.indexer_rotation = graph_.input({.width = width, .middle = width});
+  }
   if (model_.sliding) make_cache_inputs(1, context_.cells_sliding);
 }
 
