@@ -37,8 +37,10 @@ BlockGraph::Heads BlockGraph::split_heads(TensorId input) {
 BlockGraph::Heads BlockGraph::separate_heads(TensorId input) {
   Heads out;
   const TensorId query = linear("attn_q", input);
-  const TensorId key = linear("attn_k", input);
-  const TensorId value = linear("attn_v", input);
+  // A layer that reads the cache of another writes none.
+  const bool writes = layer_.own_cache || !model_.cached();
+  const TensorId key = writes ? linear("attn_k", input) : kNone;
+  const TensorId value = writes ? linear("attn_v", input) : kNone;
   const std::int64_t width = layer_.heads * layer_.key_length;
   if (query != kNone && graph_.shape(query).width.value_or_zero() == 2 * width) {
     // Each head's gate stands behind its query.

@@ -45,6 +45,8 @@ TensorId BlockGraph::put_out(TensorId rows) {
 }
 
 TensorId BlockGraph::build(TensorId input) {
+  input_ = input;
+  if (has("altup_router.weight")) return build_altup(input);
   const auto sum = [&](TensorId a, TensorId b) {
     return graph_.op(graph_.shape(a), {a, b}, true);
   };
@@ -67,6 +69,7 @@ TensorId BlockGraph::build(TensorId input) {
   if (last()) {
     if (current != kNone) current = put_out(current);
     residual = put_out(input);
+    if (model_.rules->routes_early) input_ = put_out(input);
     if (parallel) shared = put_out(normed);
   }
   if (parallel) {

@@ -26,7 +26,11 @@ struct GraphInputs {
   TensorId indexer_mask = kNone;
   TensorId indexer_cells = kNone;
   TensorId indexer_rotation = kNone;
+  TensorId per_layer = kNone;  // gemma3n: an embedding of each token for each layer
 };
+
+/// The length of each row.
+[[nodiscard]] TensorId row_magnitude(Graph& graph, TensorId rows);
 
 class BlockGraph {
  public:
@@ -90,6 +94,12 @@ class BlockGraph {
   TensorId dense(std::string_view suffix, TensorId input);
   TensorId experts(TensorId input);
 
+  // altup_graph.cpp
+  TensorId routed(TensorId row);
+  TensorId predicted(TensorId all);
+  TensorId sparse_feed_forward(TensorId input);
+  TensorId build_altup(TensorId all);
+
   // recurrent_graph.cpp
   TensorId recurrent(TensorId input);
   TensorId held_state(std::int64_t numbers);
@@ -116,7 +126,8 @@ class BlockGraph {
   const GraphInputs& inputs_;
   std::size_t index_;
   const Layer& layer_;
-  TensorId mask_ = kNone;  // a sparse layer's own
+  TensorId input_ = kNone;  // of the block
+  TensorId mask_ = kNone;   // a sparse layer's own
 };
 
 }  // namespace picchio::gguf
