@@ -18,6 +18,7 @@ constexpr std::string_view kLabel = "os       ";
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 // What "os       gpu not sampled (); evidence: engine+timing" leaves of a row.
 constexpr std::size_t kShortReason = 14;
+constexpr std::string_view kThrottled = "throttled";
 
 bool has_timing(const Run& run) {
   return std::ranges::any_of(run.passes, [](const Pass& pass) {
@@ -72,8 +73,22 @@ std::vector<std::string> figures(const CombinedUse& use) {
   if (use.joules_per_token && std::isfinite(*use.joules_per_token)) {
     out.push_back(fmt::format("{:.2f} J/tok", *use.joules_per_token));
   }
-  if (use.throttled) out.emplace_back("throttled");
+  if (use.throttled) out.emplace_back(kThrottled);
   return out;
+}
+
+std::string row_of(const std::vector<std::string>& parts) {
+  return fmt::format("{}gpu {}", kLabel, fmt::join(parts, ", "));
+}
+
+/// Of too many for a row the last ones go, but what spoils the figures stays.
+std::string row_that_fits(std::vector<std::string> parts) {
+  std::string row = row_of(parts);
+  while (row.size() > kBlockColumns && parts.size() > 2) {
+    parts.erase(parts.end() - (parts.back() == kThrottled ? 2 : 1));
+    row = row_of(parts);
+  }
+  return row;
 }
 
 /// One GPU of several, in as few words as tell them apart.
@@ -97,15 +112,10 @@ std::vector<std::string> os_lines(const Run& run) {
     return {fmt::format("{}gpu lost during the run; evidence: {}", kLabel, evidence(run)),
             fmt::format("{:9}({})", "", fit(plain(use.lost), kBlockColumns - 11))};
   }
-  std::vector<std::string> parts = figures(use);
-  std::string line = fmt::format("{}gpu {}", kLabel, fmt::join(parts, ", "));
-  while (line.size() > kBlockColumns && parts.size() > 1) {
-    parts.pop_back();
-    line = fmt::format("{}gpu {}", kLabel, fmt::join(parts, ", "));
-  }
-  std::vector<std::string> out = {line};
+  std::vector<std::string> out = {row_that_fits(figures(use))};
   if (shown.size() < 2) return out;
   std::vector<std::string> each;
+  each.reserve(shown.size());
   for (const GpuUse* one : shown) each.push_back(one_of_several(*one));
   out.push_back(fit(fmt::format("{:9}{}", "", fmt::join(each, "; ")), kBlockColumns));
   return out;

@@ -379,7 +379,8 @@ def run_step(step, environment, work, timeout):
 
 def show(step, code, output):
     print(f"--- line {step.line}: {step.command}\n--- exit {code}")
-    for stream, text in ((s, output[s]) for s in ("stdout", "stderr")):
+    # First what tells most: whoever shows a log of many tests cuts it.
+    for stream, text in ((s, output[s]) for s in ("stderr", "stdout")):
         shown = text if len(text) < 8000 else text[:4000] + "\n[...]\n" + text[-4000:]
         print(f"--- {stream}\n{shown.encode('ascii', 'backslashreplace').decode()}", end="\n" if shown else "")
 

@@ -193,7 +193,7 @@ TEST(GuardJudge, TakesBackWhatADeviceOpenedLaterDisproves) {
 
 TEST(GuardJudge, QuietEngineOnTheCpuTakesBackWhatAnotherLogSaid) {
   GuardJudge judge = judge_of(machine_with_gpu());
-  judge.feed(recorded("cuda-full.log"), milliseconds(10));
+  judge.feed(recorded("tests/cli/logs/cuda-full.log"), milliseconds(10));
   const auto first = one(judge.conclude(milliseconds(400), false));
   ASSERT_TRUE(first);
   EXPECT_EQ(first->verdict.state, State::healthy);

@@ -72,7 +72,8 @@ TEST(LoadLog, LoadThatArrivesInTwoPartsIsRememberedWhole) {
     (void)log.of_probe(load.substr(0, at + 1), true);
     const bool begun = log.loaded();
     (void)log.of_probe(load.substr(at + 1), false);
-    if (begun) EXPECT_EQ(log.of_probe("", false), load) << "cut at " << at;
+    if (!begun) continue;
+    EXPECT_EQ(log.of_probe("", false), load) << "cut at " << at;
   }
 }
 

@@ -42,9 +42,11 @@ Result<> LlamaServer::wait_until_ready(const Wait& wait) const {
           refusal(health->head, health->body, !asker().endpoint().api_key.empty()));
     }
     if (os::monotonic_now() >= until) {
-      return with_hint(fail(ErrorKind::timed_out, "{} is still loading its model after {:.0f} s",
-                            plain(health->head.host), seconds(wait.limit)),
-                       "wait for it, or give more time with --timeout SECONDS");
+      const double waited = seconds(wait.limit);
+      return with_hint(
+          fail(ErrorKind::timed_out, "{} is still loading its model{}", plain(health->head.host),
+               waited < 1 ? "" : fmt::format(" after {:.0f} s", waited)),
+          "wait for it, or give more time with --timeout SECONDS");
     }
     if (!told) wait.note("the server is loading its model; waiting for it");
     told = true;

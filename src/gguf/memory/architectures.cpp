@@ -50,8 +50,10 @@ constexpr Architecture kSpecial[] = {
     slides("olmo2", every(4)),
     slides("plamo3", every(8)),
     slides("step35", kAsTold),
-    slides_and_turns("smallthinker",
-           {.kind = Sliding::dense_first, .period = 4, .window = 4096, .fixed = true}),
+    {.name = "smallthinker",
+     .sliding = {.kind = Sliding::dense_first, .period = 4, .window = 4096, .fixed = true},
+     .turns_full = false,
+     .routes_early = true},
     {.name = "gemma3n", .sliding = every(5), .own_cache_layers = 20},
     {.name = "grok", .flash = false},
 

@@ -57,6 +57,7 @@ struct Architecture {
   bool flash = true;                 // false: flash attention is turned off whatever is asked
   bool turns_full = true;            // false: only sliding layers rotate by position
   bool turns = true;                 // false: no layer does
+  bool routes_early = false;         // experts are chosen by what goes into the block
   std::int64_t own_cache_layers = 0; // 0: all; further layers use the cache of an earlier one
 };
 

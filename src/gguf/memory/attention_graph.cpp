@@ -7,7 +7,7 @@
 namespace picchio::gguf {
 namespace {
 
-constexpr std::int64_t kHalf = 2;  // bytes of f16
+constexpr std::int64_t kIndex = 4;  // bytes of a position in the cache
 
 }  // namespace
 
@@ -37,8 +37,10 @@ BlockGraph::Heads BlockGraph::split_heads(TensorId input) {
 BlockGraph::Heads BlockGraph::separate_heads(TensorId input) {
   Heads out;
   const TensorId query = linear("attn_q", input);
-  const TensorId key = linear("attn_k", input);
-  const TensorId value = linear("attn_v", input);
+  // A layer that reads the cache of another writes none.
+  const bool writes = layer_.own_cache || !model_.cached();
+  const TensorId key = writes ? linear("attn_k", input) : kNone;
+  const TensorId value = writes ? linear("attn_v", input) : kNone;
   const std::int64_t width = layer_.heads * layer_.key_length;
   if (query != kNone && graph_.shape(query).width.value_or_zero() == 2 * width) {
     // Each head's gate stands behind its query.
@@ -87,14 +89,7 @@ TensorId BlockGraph::attend_at_once(const Heads& heads, std::int64_t value_lengt
   const Shape out{
       .width = value_length, .middle = layer_.heads, .outer = context_.tokens};
   if (context_.flash_attention) {
-    const auto half = [&](TensorId of) {
-      Shape shape = graph_.shape(of);
-      shape.element_bytes = kHalf;
-      return graph_.op(shape, {of});
-    };
-    const TensorId key = half(heads.key);
-    const TensorId value = half(heads.value);
-    return graph_.op(out, {heads.query, key, value, mask});
+    return graph_.op(out, {heads.query, heads.key, heads.value, mask});
   }
   TensorId weights = graph_.op(
       {.width = context_.tokens, .middle = context_.tokens, .outer = layer_.heads},
@@ -109,7 +104,7 @@ TensorId BlockGraph::attend_at_once(const Heads& heads, std::int64_t value_lengt
 TensorId BlockGraph::scores(TensorId query, TensorId key, TensorId value,
                             std::int64_t value_length) {
   const bool sliding = layer_.attention == Attention::sliding;
-  const TensorId mask = inputs_.mask[sliding ? 1 : 0];
+  const TensorId mask = mask_ != kNone ? mask_ : inputs_.mask[sliding ? 1 : 0];
   const Shape out{
       .width = value_length, .middle = layer_.heads, .outer = context_.tokens};
   if (context_.flash_attention) {
@@ -163,7 +158,49 @@ TensorId BlockGraph::attend(const Heads& heads, std::int64_t value_length) {
 TensorId BlockGraph::compressed_query(TensorId input) {
   const TensorId low = linear("attn_q_a", input);
   if (low == kNone) return linear("attn_q", input);
-  return linear("attn_q_b", norm("attn_q_a_norm", low));
+  const TensorId even = norm("attn_q_a_norm", low);
+  mask_ = chosen_mask(even, input);
+  return linear("attn_q_b", even);
+}
+
+/// The mask of a sparse layer: what an indexer of its own, smaller keys chooses. kNone for a layer
+/// without one.
+TensorId BlockGraph::chosen_mask(TensorId low_query, TensorId input) {
+  const HeaderTensor* wide = find("indexer.attn_q_b.weight");
+  if (wide == nullptr || !has("indexer.attn_k.weight") || inputs_.indexer_mask == kNone) {
+    return kNone;
+  }
+  const Size rows = context_.tokens;
+  const std::int64_t length = std::max<std::int64_t>(layer_.indexer_keys, 1);
+  const auto shape = [&](std::int64_t width, std::int64_t heads) {
+    return Shape{.width = width, .middle = heads, .outer = rows};
+  };
+  const std::int64_t heads = wide->ne[1] / length;
+  const auto mixed = [&](TensorId whole, std::int64_t count) {
+    // A part is rotated by position, the parts are joined again, and the whole is turned.
+    const TensorId part =
+        rotated(graph_.view(whole, shape(length / 2, count), true));
+    const TensorId joined = graph_.op(
+        shape(length, count),
+        {part, graph_.view(whole, shape(length - length / 2, count), true, false)});
+    return graph_.op(shape(length, count), {inputs_.indexer_rotation, joined});
+  };
+  const TensorId query = mixed(linear("indexer.attn_q_b", low_query), heads);
+  const TensorId key = mixed(norm("indexer.k_norm", linear("indexer.attn_k", input)), 1);
+  const TensorId keys = graph_.cache(cache_home());
+  graph_.expand(graph_.write(keys, {key, inputs_.indexer_cells}));
+  const TensorId shares = linear("indexer.proj", input);
+  const Shape all{.width = context_.cells, .middle = rows};
+  TensorId score = graph_.op(all, {query, keys, shares});
+  score = graph_.op(all, {score, inputs_.indexer_mask}, true);
+  const std::int64_t most = std::min(context_.cells, model_.indexer_top_k);
+  const Shape best{.width = most, .middle = rows, .element_bytes = kIndex};
+  const TensorId chosen = graph_.op(best, {graph_.op(best, {score})});
+  const TensorId mask = inputs_.mask[0];
+  const TensorId closed = graph_.op(graph_.shape(mask), {mask}, true);
+  const TensorId open = graph_.op({.width = most, .middle = rows}, {graph_.scratch(best)}, true);
+  const TensorId opened = graph_.write(closed, {open, chosen});
+  return graph_.op(graph_.shape(mask), {graph_.view(opened, graph_.shape(mask)), mask}, true);
 }
 
 /// MLA with the cache's keys absorbed into the queries: one compressed key for all heads.

@@ -19,15 +19,15 @@ TensorId BlockGraph::weight(std::string_view role) {
 TensorId BlockGraph::linear(std::string_view role, TensorId input) {
   const std::string name = std::string(role) + ".weight";
   const HeaderTensor* tensor = find(name);
-  if (tensor == nullptr) return kNone;
-  const Shape& in = graph_.shape(input);
+  if (tensor == nullptr || input == kNone) return kNone;
+  const Shape in = graph_.shape(input);
   return graph_.op({.width = tensor->ne[1], .middle = in.middle, .outer = in.outer},
                    {weight(name), input});
 }
 
 TensorId BlockGraph::norm(std::string_view role, TensorId input) {
   const std::string name = std::string(role) + ".weight";
-  if (!has(name)) return input;
+  if (!has(name) || input == kNone) return input;
   // With a bias it is a layer norm, which does not work in place.
   const bool in_place = !has(std::string(role) + ".bias");
   const TensorId even = graph_.op(graph_.shape(input), {input}, in_place);
@@ -45,6 +45,8 @@ TensorId BlockGraph::put_out(TensorId rows) {
 }
 
 TensorId BlockGraph::build(TensorId input) {
+  input_ = input;
+  if (has("altup_router.weight")) return build_altup(input);
   const auto sum = [&](TensorId a, TensorId b) {
     return graph_.op(graph_.shape(a), {a, b}, true);
   };
@@ -67,6 +69,7 @@ TensorId BlockGraph::build(TensorId input) {
   if (last()) {
     if (current != kNone) current = put_out(current);
     residual = put_out(input);
+    if (model_.rules->routes_early) input_ = put_out(input);
     if (parallel) shared = put_out(normed);
   }
   if (parallel) {

@@ -22,7 +22,15 @@ struct GraphInputs {
   TensorId value_cells[2] = {kNone, kNone};
   TensorId key_rotation[2] = {kNone, kNone};
   TensorId value_rotation[2] = {kNone, kNone};
+  // Of a sparse indexer.
+  TensorId indexer_mask = kNone;
+  TensorId indexer_cells = kNone;
+  TensorId indexer_rotation = kNone;
+  TensorId per_layer = kNone;  // gemma3n: an embedding of each token for each layer
 };
+
+/// The length of each row.
+[[nodiscard]] TensorId row_magnitude(Graph& graph, TensorId rows);
 
 class BlockGraph {
  public:
@@ -79,11 +87,18 @@ class BlockGraph {
   TensorId compressed_attention(TensorId input);
   TensorId expanded_attention(TensorId input);
   TensorId compressed_query(TensorId input);
+  TensorId chosen_mask(TensorId low_query, TensorId input);
 
   // feed_forward_graph.cpp
   TensorId feed_forward(TensorId input);
   TensorId dense(std::string_view suffix, TensorId input);
   TensorId experts(TensorId input);
+
+  // altup_graph.cpp
+  TensorId routed(TensorId row);
+  TensorId predicted(TensorId all);
+  TensorId sparse_feed_forward(TensorId input);
+  TensorId build_altup(TensorId all);
 
   // recurrent_graph.cpp
   TensorId recurrent(TensorId input);
@@ -111,6 +126,8 @@ class BlockGraph {
   const GraphInputs& inputs_;
   std::size_t index_;
   const Layer& layer_;
+  TensorId input_ = kNone;  // of the block
+  TensorId mask_ = kNone;   // a sparse layer's own
 };
 
 }  // namespace picchio::gguf

@@ -34,7 +34,7 @@ TensorId BlockGraph::experts(TensorId input) {
     return Shape{.width = width, .middle = used, .outer = rows};
   };
   const TensorId probabilities =
-      graph_.op({.width = all, .middle = rows}, {weight("ffn_gate_inp.weight"), input});
+      graph_.op({.width = all, .middle = rows}, {weight("ffn_gate_inp.weight"), model_.rules->routes_early ? input_ : input});
   TensorId choice = probabilities;
   if (has("exp_probs_b.bias")) {
     choice = graph_.op(graph_.shape(probabilities), {probabilities, weight("exp_probs_b.bias")},

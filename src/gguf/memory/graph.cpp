@@ -41,6 +41,8 @@ TensorId Graph::cache(BackendId home) {
   return add(std::move(out));
 }
 
+TensorId Graph::scratch(const Shape& shape) { return add(GraphTensor{.shape = shape}); }
+
 TensorId Graph::op(const Shape& shape, std::initializer_list<TensorId> sources,
                    bool may_overwrite) {
   GraphTensor out{.shape = shape};
@@ -52,6 +54,7 @@ TensorId Graph::op(const Shape& shape, std::initializer_list<TensorId> sources,
 }
 
 TensorId Graph::view(TensorId of, const Shape& shape, bool strided, bool at_start) {
+  if (of == kNone) return kNone;
   const GraphTensor& viewed = at(of);
   GraphTensor out{.shape = shape, .sources = {of}};
   out.root = viewed.root != kNone ? viewed.root : of;
@@ -62,13 +65,18 @@ TensorId Graph::view(TensorId of, const Shape& shape, bool strided, bool at_star
 }
 
 TensorId Graph::write(TensorId into, std::initializer_list<TensorId> sources) {
-  GraphTensor out{.shape = at(into).shape, .sources = sources};
+  if (into == kNone) return kNone;
+  GraphTensor out{.shape = at(into).shape};
+  for (const TensorId source : sources) {
+    if (source != kNone) out.sources.push_back(source);
+  }
   out.sources.push_back(into);
   out.root = at(into).root != kNone ? at(into).root : into;
   return add(std::move(out));
 }
 
 void Graph::expand(TensorId tensor) {
+  if (tensor == kNone) return;
   // Depth first, sources from left to right, without recursion: a graph of many layers is deep.
   std::vector<std::pair<TensorId, std::size_t>> path{{tensor, 0}};
   if (visited_[static_cast<std::size_t>(tensor)]) return;

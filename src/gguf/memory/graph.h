@@ -46,6 +46,8 @@ struct GraphTensor {
   BackendId home = kNone;       // where it must be; kNone: to be found out
 };
 
+/// A file may lack any tensor: what is made of kNone alone is kNone, and a source that is kNone is
+/// left out.
 class Graph {
  public:
   explicit Graph(BackendId host) : host_(host) {}
@@ -53,6 +55,8 @@ class Graph {
   TensorId input(const Shape& shape);
   TensorId weight(const HeaderTensor& tensor, BackendId home, bool offloadable);
   TensorId cache(BackendId home);
+  /// Memory to be written to.
+  TensorId scratch(const Shape& shape);
   /// An operation with a result of its own.
   TensorId op(const Shape& shape, std::initializer_list<TensorId> sources,
               bool may_overwrite = false);
@@ -67,8 +71,9 @@ class Graph {
   /// Puts `tensor` behind everything that it is made of, as far as that is not in the order yet.
   void expand(TensorId tensor);
 
-  [[nodiscard]] const Shape& shape(TensorId tensor) const {
-    return tensors_[static_cast<std::size_t>(tensor)].shape;
+  /// Of nothing for kNone.
+  [[nodiscard]] Shape shape(TensorId tensor) const {
+    return tensor == kNone ? Shape{} : tensors_[static_cast<std::size_t>(tensor)].shape;
   }
   [[nodiscard]] const std::vector<GraphTensor>& tensors() const { return tensors_; }
   [[nodiscard]] const std::vector<TensorId>& leaves() const { return leaves_; }

@@ -309,6 +309,7 @@ Result<ModelLayers> Reader::read() {
     return fail(ErrorKind::malformed, "expert_used_count is {}: engines take {} at most",
                 model.experts_used, kMaxExperts);
   }
+  model.indexer_top_k = hyper_.indexer_top_k.value_or(0);
   model.causal = header_.causal_attention.value_or(true);
   model.mla = hyper_.key_length_mla.value_or(0) > 0 && hyper_.value_length_mla.value_or(0) > 0;
   set_sliding(model);

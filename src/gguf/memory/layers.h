@@ -52,6 +52,7 @@ struct ModelLayers {
   std::int64_t window = 0;  // of sliding layers; 0: none slides
   bool sliding = false;     // has the second cache, whether or not a layer is in it
   std::int64_t experts_used = 0;
+  std::int64_t indexer_top_k = 0;
   bool mla = false;         // caches hold compressed keys only
   bool causal = true;
   bool tied_output = false;

@@ -67,6 +67,8 @@ class Builder {
   }
 
   TensorId embedded();
+  TensorId stacked(TensorId current);
+  TensorId merged(TensorId current);
   void hold_ready(const Shape& row);
   TensorId rotation(const TensorType& type, std::int64_t Layer::* length, bool largest);
   void make_inputs();
@@ -87,14 +89,62 @@ TensorId Builder::embedded() {
   const HeaderTensor* table = find("token_embd.weight");
   TensorId current = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
   graph_.expand(current);
-  hold_ready(row);
   const HeaderTensor* positions = find("position_embd.weight");
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
     current = graph_.op(row, {current, placed}, true);
     inputs_.positions = kNone;  // no other use of it
   }
-  return norm("token_embd_norm.weight", current);
+  current = norm("token_embd_norm.weight", current);
+  graph_.expand(current);
+  hold_ready(row);
+  return stacked(current);
+}
+
+/// gemma3n: the predictions that blocks work on, made of the one embedding.
+TensorId Builder::stacked(TensorId current) {
+  const HeaderTensor* more = find("altup_proj.weight");
+  const HeaderTensor* table = find("per_layer_token_embd.weight");
+  const HeaderTensor* model_projection = find("per_layer_model_proj.weight");
+  if (more == nullptr || table == nullptr || model_projection == nullptr) return current;
+  const Shape row = graph_.shape(current);
+  const Shape wide{.width = table->ne[0], .middle = context_.tokens};
+  const TensorId tokens = graph_.input({.width = context_.tokens});
+  const TensorId found = graph_.op(wide, {weight(*table), tokens});
+  const TensorId selected = graph_.op(wide, {graph_.view(found, wide)});
+  graph_.expand(selected);
+  const TensorId projected = graph_.op(wide, {weight(*model_projection), current});
+  TensorId mixed = graph_.op(wide, {graph_.view(projected, wide)});
+  mixed = graph_.op(wide, {mixed, selected}, true);
+  inputs_.per_layer = graph_.op(wide, {graph_.view(mixed, wide, true)});
+  const TensorId magnitude = row_magnitude(graph_, current);
+  const Shape others{.width = row.width, .middle = row.middle, .outer = more->ne[2]};
+  const TensorId added =
+      graph_.op(others, {weight(*more), graph_.op(others, {current})});
+  const TensorId scaled =
+      graph_.op(others, {graph_.op(others, {added, magnitude}, true), row_magnitude(graph_, added)},
+                true);
+  const Shape all{.width = row.width, .middle = row.middle, .outer = Size(more->ne[2]) + 1};
+  return graph_.op(all, {current, scaled});
+}
+
+/// The predictions made one again.
+TensorId Builder::merged(TensorId current) {
+  const HeaderTensor* back = find("altup_unembd_proj.weight");
+  if (back == nullptr) return current;
+  const Shape row{.width = model_.embedding, .middle = context_.tokens};
+  const Shape others{.width = row.width, .middle = row.middle, .outer = back->ne[2]};
+  const TensorId magnitude = row_magnitude(graph_, graph_.view(current, row));
+  const TensorId projected =
+      graph_.op(others, {weight(*back), graph_.view(current, others, true, false)});
+  const TensorId scaled = graph_.op(
+      others, {graph_.op(others, {projected, magnitude}, true), row_magnitude(graph_, projected)},
+      true);
+  const TensorId sum =
+      graph_.op(row, {graph_.view(current, row), graph_.view(scaled, row, true)});
+  Shape out = row;
+  out.middle = context_.outputs;
+  return graph_.op(out, {sum, inputs_.output_rows});
 }
 
 // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and among
@@ -112,7 +162,8 @@ void Builder::hold_ready(const Shape& row) {
        {inputs_.positions, inputs_.key_rotation[0], inputs_.value_rotation[0],
         inputs_.key_rotation[1], inputs_.value_rotation[1], inputs_.key_cells[0],
         inputs_.key_cells[1], inputs_.value_cells[0], inputs_.value_cells[1], inputs_.mask[0],
-        inputs_.mask[1], inputs_.state_rows, inputs_.output_rows}) {
+        inputs_.mask[1], inputs_.indexer_mask, inputs_.indexer_cells, inputs_.indexer_rotation,
+        inputs_.state_rows, inputs_.output_rows}) {
     if (input != kNone) graph_.expand(input);
   }
   graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
@@ -165,11 +216,20 @@ void Builder::make_inputs() {
   }
   if (!model_.rules->attends) return;
   make_cache_inputs(0, context_.cells);
+  if (model_.rules->extra == ExtraCache::indexer) {
+    inputs_.indexer_mask = graph_.input(
+        {.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
+    inputs_.indexer_cells =
+        graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+    std::int64_t width = 0;
+    for (const Layer& layer : model_.layers) width = std::max(width, layer.indexer_keys);
+    inputs_.indexer_rotation = graph_.input({.width = width, .middle = width});
+  }
   if (model_.sliding) make_cache_inputs(1, context_.cells_sliding);
 }
 
 void Builder::put_out(TensorId current) {
-  current = norm("output_norm.weight", current);
+  current = norm("output_norm.weight", merged(current));
   graph_.set_output(current);
   const HeaderTensor* head = find("output.weight");
   if (head == nullptr && model_.tied_output) head = find("token_embd.weight");

@@ -245,7 +245,7 @@ TensorId BlockGraph::time_mix(TensorId input) {
 
 TensorId BlockGraph::channel_mix(TensorId input) {
   const TensorId state = held_state(layer_.conv_state);
-  const Shape& row = graph_.shape(input);
+  const Shape row = graph_.shape(input);
   const TensorId moved = graph_.op(row, {shifted(input, state), input}, true);
   TensorId key = graph_.op(row, {moved, weight("channel_mix_lerp_k.weight")});
   key = graph_.op(row, {key, input}, true);
