@@ -36,6 +36,7 @@ ExitCode id(const Arguments& arguments);
 ExitCode compare_command(const Arguments& arguments);
 ExitCode meters_command(const Arguments& arguments);
 ExitCode monitor(const Arguments& arguments);
+ExitCode plan(const Arguments& arguments);
 ExitCode replay(const Arguments& arguments);
 ExitCode share_command(const Arguments& arguments);
 ExitCode verify_command(const Arguments& arguments);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/progress.h"
 #include "commands/read_header.h"
+#include "engines/ollama/store.h"
 #include "engines/ollama/tag.h"
 #include "gguf/shards.h"
 #include "os/file.h"
@@ -132,6 +133,21 @@ bool is_file(const std::string& what) {
   return os::exists(what) && !std::filesystem::is_directory(what, ignored);
 }
 
+/// What only a server has gives no header.
+Result<ModelHeaders> headers_of_tag(const std::string& text, gguf::Accept accept) {
+  const Result<ollama::Tag> tag = ollama::parse_tag(text);
+  if (!tag) return std::unexpected(tag.error());
+  const auto stored = ollama::find_in_store(*tag, ollama::store_roots());
+  if (!stored) {
+    return with_hint(fail(stored.error().kind, "'{}' is no file here, and as an ollama model: {}",
+                          plain(text), stored.error().message),
+                     "set OLLAMA_MODELS to the folder that holds its manifests and blobs");
+  }
+  Result<ModelHeaders> model = headers_of_file(stored->model.path, accept);
+  if (model) model->label = ollama::to_string(*tag);
+  return model;
+}
+
 }  // namespace
 
 std::unexpected<Error> cannot_read(const std::string& what, Error error) {
@@ -168,6 +184,7 @@ Result<ModelHeaders> read_headers(const std::string& what, gguf::Accept accept,
                                   os::Interrupts& interrupts) {
   if (what == "-") return headers_of_stream(accept, interrupts);
   if (os::is_remote_name(what)) return headers_of_remote(what, accept, interrupts);
+  if (names_a_tag(what)) return headers_of_tag(what, accept);
   return headers_of_file(what, accept);
 }
 

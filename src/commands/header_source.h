@@ -27,8 +27,8 @@ struct ModelHeaders {
 };
 
 /// Errors say what to do: no such file, not GGUF, cut off, a shard missing, a server that sends
-/// whole files only. `interrupts` stops a download. Of a file any shard stands for all of them. A
-/// name that is a tag is taken for a file here.
+/// whole files only, a tag that is in no store. `interrupts` stops a download. Of a file any shard
+/// stands for all of them.
 [[nodiscard]] Result<ModelHeaders> read_headers(const std::string& what, gguf::Accept accept,
                                                 os::Interrupts& interrupts);
 

@@ -21,6 +21,7 @@ constexpr std::array kCommands = {
     Command{"id", "say what is inside a model file, whatever its label claims", id},
     Command{"meters", "list what this machine's GPU meters can measure", meters_command},
     Command{"monitor", "probe a running server and say when it falls off the GPU", monitor},
+    Command{"plan", "forecast from a model's header whether it fits, where and how fast", plan},
     Command{"replay", "judge a run kept by --keep-logs again", replay},
     Command{"share", "quote a run with its conditions: a line, a table row, a post", share_command},
     Command{"verify", "recompute what a pasted block claims", verify_command},

@@ -54,30 +54,36 @@ struct PlannedSetting {
   [[nodiscard]] std::int64_t total() const;
 };
 
-/// Tokens per second, one sequence.
-struct DecodeEstimate {
+/// Tokens per second of one sequence, with so many tokens in the cache.
+struct DecodeRate {
   double least = 0;
   double most = 0;
-  std::int64_t bytes_per_token = 0;  // that are read, all devices together
-  std::int64_t depth = 0;            // tokens in the cache
-  std::string from;                  // a sentence on whose bandwidth it rests
+  std::int64_t depth = 0;
+  std::int64_t bytes_per_token = 0;  // that are read, from all memories together
+};
+
+struct DecodeEstimate {
+  DecodeRate empty;  // the first tokens
+  DecodeRate full;   // the last ones that the context holds
+  std::string from;  // whose bandwidth it rests on, in words
 };
 
 struct Plan {
-  std::string model;  // what was asked for, untrusted
+  std::string model;  // as it was asked for, untrusted
   std::string architecture;
   std::int64_t tensor_bytes = 0;
   std::optional<std::int64_t> trained_context;
   std::int64_t layers = 0;  // with the output layer
   bool has_experts = false;
-  std::string rooms;     // where the free bytes are from: "free now by NVML", "as asked"
-  PlannedSetting asked;  // what is not asked for as engines do without
+  std::int64_t margin = 0;  // bytes to leave free on each device
+  std::string room_from;    // "free now, by nvml", "as given"; of the devices
+  PlannedSetting asked;     // what was not asked for as engines do without
   std::optional<PlannedSetting> best;           // absent: nothing fits
-  std::optional<PlannedSetting> small_cache;    // fits whole with a quantized cache
-  std::optional<std::int64_t> longest_context;  // of `best`, or of `asked` if that fits
-  std::optional<DecodeEstimate> decode;         // of `best`
+  std::optional<PlannedSetting> small_cache;    // as asked, with a quantized cache; that fits
+  std::optional<std::int64_t> longest_context;  // of `best`
+  std::optional<DecodeEstimate> decode;         // of `best`, else of `asked`
   std::string no_decode;                        // why there is none
-  std::vector<std::string> guesses;
+  std::vector<std::string> guesses;             // sentences
 };
 
 }  // namespace picchio

@@ -35,6 +35,7 @@ enum class ExitCode {
   ok = 0,
   failure = 1,        // internal error
   differs = 1,        // of `compare`
+  not_fitting = 1,    // of `plan`
   could_not_run = 2,  // also usage errors
   partial_offload = 3,
   silent_cpu_fallback = 4,

@@ -1,0 +1,167 @@
+#include "commands/plan/plan_model.h"
+
+#include "base/text.h"
+#include "gguf/memory/token_reads.h"
+#include "verdict/decode_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace picchio {
+namespace {
+
+// A row of the embedding and a norm: no time is spent on them.
+constexpr std::int64_t kOneInSoMany = 1000;
+
+PlannedMemory memory_of(const gguf::MemoryUse& use, std::string name,
+                        std::optional<std::int64_t> free, std::int64_t margin) {
+  PlannedMemory out;
+  out.name = std::move(name);
+  out.weights = use.weights;
+  out.kv_cache = use.kv_cache;
+  out.recurrent_state = use.recurrent_state;
+  out.compute_buffer = use.compute_buffer;
+  out.output_buffer = use.output_buffer;
+  out.free = free;
+  if (free) out.fit = use.total() == 0 ? Fit::fits : gguf::fit_of(use, *free, margin);
+  return out;
+}
+
+class Planner {
+ public:
+  Planner(const ModelHeaders& model, const PlanWish& wish, const PlanRoom& room,
+          const gguf::Advice& advice)
+      : model_(model), wish_(wish), room_(room), advice_(advice) {}
+
+  [[nodiscard]] PlannedSetting setting(const gguf::Choice& choice) const {
+    PlannedSetting out;
+    out.n_ctx = choice.need.context.n_ctx;
+    out.sequences = choice.need.context.sequences;
+    out.n_ubatch = choice.need.context.tokens;
+    const std::int64_t layers = choice.placement.n_gpu_layers;
+    out.n_gpu_layers = layers < 0 ? advice_.layers : std::min(layers, advice_.layers);
+    out.n_cpu_moe = choice.placement.n_cpu_moe;
+    out.cache_type_k = choice.context.cache_type_k;
+    out.cache_type_v = choice.context.cache_type_v;
+    out.flash_attention = choice.need.context.flash_attention;
+    for (std::size_t i = 0; i < choice.need.devices.size(); ++i) {
+      out.devices.push_back(memory_of(choice.need.devices[i], room_.devices[i].name,
+                                      room_.devices[i].free_bytes, wish_.margin));
+    }
+    out.host = memory_of(choice.need.host, "host", room_.host_free, 0);
+    out.fit = choice.fit;
+    return out;
+  }
+
+  /// Of a choice, at the beginning and with its context full.
+  void estimate(const gguf::Choice& choice, Plan& out) const {
+    const std::int64_t sequences = std::max<std::int64_t>(choice.need.context.sequences, 1);
+    const auto empty = rate(choice, 0, out.no_decode);
+    const auto full = rate(choice, choice.need.context.n_ctx / sequences, out.no_decode);
+    if (!empty || !full) return;
+    out.decode = DecodeEstimate{.empty = *empty, .full = *full, .from = bandwidths(choice)};
+  }
+
+ private:
+  [[nodiscard]] std::optional<DecodeRate> rate(const gguf::Choice& choice, std::int64_t depth,
+                                               std::string& why_not) const {
+    const auto reads = gguf::token_reads(model_.headers, choice.context, choice.placement, depth);
+    if (!reads) {
+      why_not = reads.error().message;
+      return std::nullopt;
+    }
+    std::vector<ReadMemory> memories;
+    std::int64_t on_devices = 0;
+    for (std::size_t i = 0; i < reads->devices.size(); ++i) {
+      memories.push_back({reads->devices[i], room_.devices[i].peak_bytes_per_second, false});
+      on_devices += reads->devices[i];
+      if (reads->devices[i] > 0 && !room_.devices[i].peak_bytes_per_second) {
+        why_not = fmt::format("nobody tells how fast the memory of {} is; --gpu NAME does",
+                              room_.devices[i].name);
+        return std::nullopt;
+      }
+    }
+    if (reads->host > on_devices / kOneInSoMany) {
+      const std::optional<double> speed = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
+      if (!speed) {
+        why_not = "the speed of this machine's RAM is not known";
+        return std::nullopt;
+      }
+      memories.push_back({reads->host, speed, true});
+    }
+    return decode_rate(memories, depth);
+  }
+
+  [[nodiscard]] std::string bandwidths(const gguf::Choice& choice) const {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < choice.need.devices.size(); ++i) {
+      const auto& peak = room_.devices[i].peak_bytes_per_second;
+      if (choice.need.devices[i].weights == 0 || !peak) continue;
+      parts.push_back(fmt::format("{} to {} % of the {:.0f} GB/s of {}", 100 * kLeastOfPeak,
+                                  100 * kMostOfPeak, *peak / 1e9, room_.devices[i].name));
+    }
+    const auto speed = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
+    if (parts.empty() && speed) {
+      parts.push_back(fmt::format("{} to {} % of the {:.0f} GB/s measured of this RAM",
+                                  100 * kLeastOfSum, 100 * kMostOfSum, *speed / 1e9));
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  const ModelHeaders& model_;
+  const PlanWish& wish_;
+  const PlanRoom& room_;
+  const gguf::Advice& advice_;
+};
+
+std::int64_t tensor_bytes(const ModelHeaders& model) {
+  std::int64_t sum = 0;
+  for (const gguf::Header& header : model.headers) {
+    for (const gguf::HeaderTensor& tensor : header.tensors) sum += tensor.bytes.value_or(0);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, const PlanWish& wish,
+                        const PlanRoom& room) {
+  gguf::Wish asked = wish.wish;
+  gguf::Room space{
+      .devices = {}, .host = room.host_free, .margin = wish.margin, .shared = room.shared};
+  for (const RoomDevice& device : room.devices) {
+    asked.placement.devices.push_back({.name = device.name, .free_bytes = device.free_bytes});
+    space.devices.push_back(device.free_bytes);
+  }
+  const Result<gguf::Advice> advice = gguf::advise(model.headers, asked, space);
+  if (!advice) {
+    Error error = advice.error();
+    error.message = fmt::format("cannot plan '{}': {}", plain(name), error.message);
+    return std::unexpected(std::move(error));
+  }
+  const Planner planner(model, wish, room, *advice);
+  Plan out;
+  out.model = name;
+  out.architecture = model.headers.front().architecture.value_or("");
+  out.tensor_bytes = tensor_bytes(model);
+  out.trained_context = model.headers.front().context_length;
+  out.layers = advice->layers;
+  out.has_experts = advice->has_experts;
+  out.margin = wish.margin;
+  out.room_from = room.from;
+  out.asked = planner.setting(advice->asked);
+  if (const auto& best = advice->best) out.best = planner.setting(*best);
+  if (const auto& small = advice->small_cache) out.small_cache = planner.setting(*small);
+  out.longest_context = advice->longest_context;
+  const bool as_asked = advice->asked.fit == Fit::fits || !advice->best;
+  planner.estimate(as_asked ? advice->asked : *advice->best, out);
+  out.guesses = advice->asked.need.guesses;
+  out.guesses.insert(out.guesses.end(), room.notes.begin(), room.notes.end());
+  return out;
+}
+
+}  // namespace picchio

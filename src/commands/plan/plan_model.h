@@ -1,0 +1,27 @@
+// One model's plan: from its headers and the room there is.
+#pragma once
+
+#include "base/result.h"
+#include "commands/header_source.h"
+#include "commands/plan/room.h"
+#include "evidence/plan.h"
+#include "gguf/memory/fit.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace picchio {
+
+struct PlanWish {
+  gguf::Wish wish;  // its placement's devices are taken from the room
+  std::int64_t margin = gguf::kUsualMargin;
+  /// Bytes per second of this machine's RAM, asked for where an estimate needs it.
+  std::function<std::optional<double>()> ram_speed;
+};
+
+/// Errors are the engine's refusals, naming the model.
+[[nodiscard]] Result<Plan> plan_model(const std::string& name, const ModelHeaders& model,
+                                      const PlanWish& wish, const PlanRoom& room);
+
+}  // namespace picchio

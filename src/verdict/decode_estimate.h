@@ -1,0 +1,34 @@
+// How fast a model could decode, from the bytes that a token reads and the memories that hold them.
+// An estimate before any run. Pure.
+#pragma once
+
+#include "evidence/plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace picchio {
+
+/// One memory that a token reads from.
+struct ReadMemory {
+  std::int64_t bytes_per_token = 0;
+  std::optional<double> peak_bytes_per_second;  // a device's by its data sheet, the host's measured
+  bool host = false;
+};
+
+/// Of a device's theoretical peak, healthy runs reached so much of it.
+inline constexpr double kLeastOfPeak = 0.43;
+inline constexpr double kMostOfPeak = 0.93;
+/// Of what a plain sum over all cores reads from RAM: decode reached 54 % of the theoretical peak
+/// at most where the sum reached 75 %, and a third of that on few cores, which the arithmetic of
+/// small blocks holds back.
+inline constexpr double kLeastOfSum = 0.25;
+inline constexpr double kMostOfSum = 0.8;
+
+/// The memories are read one after the other. Absent: a memory that is read has no known speed, or
+/// nothing is read.
+[[nodiscard]] std::optional<DecodeRate> decode_rate(const std::vector<ReadMemory>& memories,
+                                                    std::int64_t depth);
+
+}  // namespace picchio
