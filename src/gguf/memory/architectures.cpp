@@ -24,7 +24,10 @@ constexpr Architecture recurrent(std::string_view name, Recurrence kind, Recurre
   return {.name = name, .recurrence = kind, .recurrent = layers};
 }
 constexpr Architecture only_state(std::string_view name, Recurrence kind) {
-  return {.name = name, .recurrence = kind, .attends = false};
+  return {.name = name,
+          .recurrence = kind,
+          .attends = false,
+          .reserve = {.embeddings = kind == Recurrence::rwkv ? 2 : 0}};
 }
 constexpr Architecture uncached(std::string_view name, SlidingRule rule = {}) {
   return {.name = name, .sliding = rule, .cached = false};
@@ -67,7 +70,10 @@ constexpr Architecture kSpecial[] = {
     recurrent("jamba", Recurrence::mamba, RecurrentLayers::without_kv_heads),
     recurrent("kimi-k3", Recurrence::kda, RecurrentLayers::without_kv_heads),
     recurrent("kimi-linear", Recurrence::kda, RecurrentLayers::without_kv_heads),
-    recurrent("minimax-01", Recurrence::lightning, RecurrentLayers::listed),
+    {.name = "minimax-01",
+     .recurrence = Recurrence::lightning,
+     .recurrent = RecurrentLayers::listed,
+     .reserve = {.embeddings = 4}},
     recurrent("nemotron_h", Recurrence::mamba2, RecurrentLayers::without_kv_heads_and_ffn),
     recurrent("nemotron_h_moe", Recurrence::mamba2, RecurrentLayers::without_kv_heads_and_ffn),
     recurrent("plamo2", Recurrence::mamba, RecurrentLayers::without_kv_heads),
@@ -86,16 +92,21 @@ constexpr Architecture kSpecial[] = {
     {.name = "dots3note", .sliding = kAsTold, .extra = ExtraCache::indexer},
     {.name = "glm-dsa", .extra = ExtraCache::indexer},
     {.name = "hy_v4", .extra = ExtraCache::indexer},
-    {.name = "minimax-m3", .extra = ExtraCache::indexer_pair},
+    {.name = "minimax-m3", .extra = ExtraCache::indexer_pair, .reserve = {.cells = 4}},
     {.name = "glm5-next",
      .recurrence = Recurrence::kda,
      .recurrent = RecurrentLayers::without_kv_heads,
-     .extra = ExtraCache::indexer_three},
+     .extra = ExtraCache::indexer_three,
+     .reserve = {.cells = 4, .indexers = 1}},
     {.name = "qwen4exp",
      .recurrence = Recurrence::delta,
      .recurrent = RecurrentLayers::all_but_every_nth,
-     .extra = ExtraCache::indexer_two},
-    {.name = "deepseek4", .sliding = {.kind = Sliding::all}, .extra = ExtraCache::compressed},
+     .extra = ExtraCache::indexer_two,
+     .reserve = {.cells = 6, .indexers = 2}},
+    {.name = "deepseek4",
+     .sliding = {.kind = Sliding::all},
+     .extra = ExtraCache::compressed,
+     .reserve = {.embeddings = 32}},
 
     uncached("bert"),
     uncached("dream"),

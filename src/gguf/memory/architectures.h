@@ -45,6 +45,14 @@ enum class ExtraCache {
   compressed,     // deepseek4's
 };
 
+/// What is added to the compute buffer of an architecture whose graph is not followed operation by
+/// operation: numbers a token, as multiples of its widths. Measured on small models.
+struct Reserve {
+  std::int64_t embeddings = 0;
+  std::int64_t cells = 0;
+  std::int64_t indexers = 0;  // of all heads of the sparse indexer
+};
+
 struct Architecture {
   std::string_view name;
   SlidingRule sliding = {};
@@ -58,6 +66,7 @@ struct Architecture {
   bool turns_full = true;            // false: only sliding layers rotate by position
   bool turns = true;                 // false: no layer does
   bool routes_early = false;         // experts are chosen by what goes into the block
+  Reserve reserve = {};
   std::int64_t own_cache_layers = 0; // 0: all; further layers use the cache of an earlier one
 };
 

@@ -310,6 +310,7 @@ Result<ModelLayers> Reader::read() {
                 model.experts_used, kMaxExperts);
   }
   model.indexer_top_k = hyper_.indexer_top_k.value_or(0);
+  model.indexer_heads = hyper_.indexer_head_count.value_or(0);
   model.causal = header_.causal_attention.value_or(true);
   model.mla = hyper_.key_length_mla.value_or(0) > 0 && hyper_.value_length_mla.value_or(0) > 0;
   set_sliding(model);

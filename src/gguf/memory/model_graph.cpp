@@ -69,7 +69,8 @@ class Builder {
   TensorId embedded();
   TensorId stacked(TensorId current);
   TensorId merged(TensorId current);
-  void hold_ready(const Shape& row);
+  void hold_ready(TensorId tokens_rows);
+  [[nodiscard]] Size reserved() const;
   TensorId rotation(const TensorType& type, std::int64_t Layer::* length, bool largest);
   void make_inputs();
   void make_cache_inputs(std::size_t which, std::int64_t cells);
@@ -87,8 +88,9 @@ TensorId Builder::embedded() {
   const Shape row{.width = model_.embedding, .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const HeaderTensor* table = find("token_embd.weight");
-  TensorId current = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
-  graph_.expand(current);
+  const TensorId rows = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
+  graph_.expand(rows);
+  TensorId current = rows;
   const HeaderTensor* positions = find("position_embd.weight");
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
@@ -97,7 +99,7 @@ TensorId Builder::embedded() {
   }
   current = norm("token_embd_norm.weight", current);
   graph_.expand(current);
-  hold_ready(row);
+  hold_ready(rows);
   return stacked(current);
 }
 
@@ -147,11 +149,21 @@ TensorId Builder::merged(TensorId current) {
   return graph_.op(out, {sum, inputs_.output_rows});
 }
 
+/// Numbers a token that are held back for what of an architecture the graph does not follow.
+Size Builder::reserved() const {
+  const Reserve& reserve = model_.rules->reserve;
+  Size indexer = 0;
+  for (const Layer& layer : model_.layers) indexer = Size::larger(indexer, layer.indexer_keys);
+  return Size(reserve.embeddings) * model_.embedding + Size(reserve.cells) * context_.cells +
+         Size(reserve.indexers) * model_.indexer_heads * indexer;
+}
+
 // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and among
 // tokens. Nobody reads the result, which therefore stays. Inferred from the buffers of llama.cpp
 // 0.7.0, to the byte: three inputs of a row, the last of them behind all other inputs, one result,
 // three numbers a token.
-void Builder::hold_ready(const Shape& row) {
+void Builder::hold_ready(TensorId tokens_rows) {
+  const Shape row = graph_.shape(tokens_rows);
   graph_.expand(graph_.input(row));
   graph_.expand(graph_.input({.width = context_.tokens, .middle = 2}));
   const TensorId mask = graph_.input({.width = context_.tokens});
@@ -166,7 +178,11 @@ void Builder::hold_ready(const Shape& row) {
         inputs_.state_rows, inputs_.output_rows}) {
     if (input != kNone) graph_.expand(input);
   }
-  graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
+  graph_.expand(graph_.op(row, {tokens_rows, alone, graph_.input(row), mask}));
+  const Size reserve = reserved();
+  if (reserve.value_or_zero() > 0) {
+    graph_.expand(graph_.op({.width = reserve, .middle = context_.tokens}, {tokens_rows}));
+  }
 }
 
 void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
