@@ -26,7 +26,8 @@ TensorId BlockGraph::linear(std::string_view role, TensorId input) {
 }
 
 TensorId BlockGraph::norm(std::string_view role, TensorId input) {
-  const std::string name = std::string(role) + ".weight";
+  std::string name = std::string(role) + ".weight";
+  if (!has(name)) name = role;  // so falcon-h1 calls one of its norms
   if (!has(name) || input == kNone) return input;
   // With a bias it is a layer norm, which does not work in place.
   const bool in_place = !has(std::string(role) + ".bias");
@@ -53,7 +54,7 @@ TensorId BlockGraph::build(TensorId input) {
   // What stands before attention: nothing in models that normalise behind it.
   const TensorId normed = norm("attn_norm", input);
   const bool before = normed != input;
-  const bool own_norm = has("ffn_norm.weight");
+  const bool own_norm = has("ffn_norm.weight") || has("ffn_norm");
   const bool behind = has("post_attention_norm.weight") && (own_norm || !before);
   const bool parallel = before && !own_norm && !has("post_attention_norm.weight") &&
                         !has("attn_output_norm.weight") && !has("attn_norm_2.weight") &&
