@@ -108,9 +108,7 @@ TensorId BlockGraph::scores(TensorId query, TensorId key, TensorId value,
   const Shape out{
       .width = value_length, .middle = layer_.heads, .outer = context_.tokens};
   if (context_.flash_attention) {
-    const TensorId attended = graph_.op(out, {query, key, value, mask});
-    if (!placement_.offload_kv) graph_.set_home(attended, graph_.host());
-    return attended;
+    return graph_.op(out, {query, key, value, mask});
   }
   const std::int64_t cells = sliding ? context_.cells_sliding : context_.cells;
   TensorId weights = graph_.op(
@@ -138,8 +136,8 @@ TensorId BlockGraph::attend(const Heads& heads, std::int64_t value_length) {
   if (model_.sliding && key != kNone) graph_.expand(key);
   if (value != kNone) graph_.expand(value);
   if (key != kNone) graph_.expand(key);
-  const TensorId keys = graph_.cache(cache_home());
-  const TensorId values = graph_.cache(cache_home());
+  const TensorId keys = key_cache();
+  const TensorId values = value_cache();
   if (key != kNone && layer_.own_cache) {
     graph_.expand(graph_.write(keys, {key, inputs_.key_cells[which]}));
     if (value != kNone) graph_.expand(graph_.write(values, {value, inputs_.value_cells[which]}));
@@ -187,7 +185,7 @@ TensorId BlockGraph::chosen_mask(TensorId low_query, TensorId input) {
   };
   const TensorId query = mixed(linear("indexer.attn_q_b", low_query), heads);
   const TensorId key = mixed(norm("indexer.k_norm", linear("indexer.attn_k", input)), 1);
-  const TensorId keys = graph_.cache(cache_home());
+  const TensorId keys = cache(*context_.key_type, layer_.indexer_keys);
   graph_.expand(graph_.write(keys, {key, inputs_.indexer_cells}));
   const TensorId shares = linear("indexer.proj", input);
   const Shape all{.width = context_.cells, .middle = rows};
@@ -232,7 +230,7 @@ TensorId BlockGraph::compressed_attention(TensorId input) {
   graph_.expand(full_query);
   graph_.expand(key);
   graph_.expand(full_key);
-  const TensorId keys = graph_.cache(cache_home());
+  const TensorId keys = key_cache();
   const bool sliding = layer_.attention == Attention::sliding;
   graph_.expand(graph_.write(keys, {full_key, inputs_.key_cells[sliding ? 1 : 0]}));
   const TensorId attended = scores(full_query, keys, keys, rank);

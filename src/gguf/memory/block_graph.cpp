@@ -95,7 +95,18 @@ TensorId BlockGraph::build(TensorId input) {
   fed = feed_forward(fed);
   if (fed == kNone) return residual;
   fed = norm("post_ffw_norm", fed);
-  return norm("layer_output_norm", sum(fed, residual));
+  return with_layer_embedding(norm("layer_output_norm", sum(fed, residual)));
+}
+
+/// gemma4: each layer adds something of its own for each token.
+TensorId BlockGraph::with_layer_embedding(TensorId rows) {
+  if (inputs_.per_layer == kNone || !has("inp_gate.weight")) return rows;
+  TensorId low = linear("inp_gate", rows);
+  TensorId mine = graph_.view(inputs_.per_layer, graph_.shape(low), true, false);
+  if (last()) mine = put_out(mine);
+  low = graph_.op(graph_.shape(low), {low, mine}, true);
+  const TensorId added = norm("post_norm", linear("proj", low));
+  return graph_.op(graph_.shape(rows), {rows, added}, true);
 }
 
 }  // namespace picchio::gguf

@@ -61,6 +61,22 @@ class BlockGraph {
   }
   [[nodiscard]] bool last() const { return index_ + 1 == model_.layers.size(); }
 
+  [[nodiscard]] TensorId cache(const TensorType& type, Size numbers) {
+    const std::int64_t cells =
+        layer_.attention == Attention::sliding ? context_.cells_sliding : context_.cells;
+    return graph_.cache(cache_home(),
+                        numbers / type.block * type.block_bytes * cells * context_.streams);
+  }
+  [[nodiscard]] TensorId key_cache() {
+    return cache(*context_.key_type, Size(layer_.key_length) * layer_.kv_heads);
+  }
+  [[nodiscard]] TensorId value_cache() {
+    return cache(*context_.value_type, Size(layer_.value_length) * layer_.kv_heads);
+  }
+  [[nodiscard]] TensorId state_cache(std::int64_t numbers) {
+    return graph_.cache(cache_home(), Size(numbers) * context_.sequences * 4);
+  }
+
   TensorId weight(std::string_view role);
   /// Of `input`'s rows; kNone where the block has no such weight.
   TensorId linear(std::string_view role, TensorId input);
@@ -68,6 +84,7 @@ class BlockGraph {
   TensorId norm(std::string_view role, TensorId input);
   TensorId heads_of(TensorId numbers, std::int64_t length, std::int64_t heads);
   TensorId put_out(TensorId rows);
+  TensorId with_layer_embedding(TensorId rows);
 
   // attention_graph.cpp
   struct Heads {

@@ -34,8 +34,8 @@ TensorId Graph::weight(const HeaderTensor& tensor, BackendId home, bool offloada
   return add(std::move(out));
 }
 
-TensorId Graph::cache(BackendId home) {
-  GraphTensor out{.shape = {.width = 0}};
+TensorId Graph::cache(BackendId home, Size bytes) {
+  GraphTensor out{.shape = {.width = bytes, .element_bytes = 1}};
   out.external = true;
   out.home = home;
   return add(std::move(out));

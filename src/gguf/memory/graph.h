@@ -54,7 +54,8 @@ class Graph {
 
   TensorId input(const Shape& shape);
   TensorId weight(const HeaderTensor& tensor, BackendId home, bool offloadable);
-  TensorId cache(BackendId home);
+  /// `bytes` are what a backend copies that reads it from elsewhere.
+  TensorId cache(BackendId home, Size bytes);
   /// Memory to be written to.
   TensorId scratch(const Shape& shape);
   /// An operation with a result of its own.

@@ -67,6 +67,7 @@ class Builder {
   }
 
   TensorId embedded();
+  void make_layer_embeddings(TensorId current);
   TensorId stacked(TensorId current);
   TensorId merged(TensorId current);
   void hold_ready(TensorId tokens_rows);
@@ -100,32 +101,36 @@ TensorId Builder::embedded() {
   current = norm("token_embd_norm.weight", current);
   graph_.expand(current);
   hold_ready(rows);
+  make_layer_embeddings(current);
   return stacked(current);
 }
 
-/// gemma3n: the predictions that blocks work on, made of the one embedding.
-TensorId Builder::stacked(TensorId current) {
-  const HeaderTensor* more = find("altup_proj.weight");
+/// gemma3n and gemma4: an embedding of each token for each layer.
+void Builder::make_layer_embeddings(TensorId current) {
   const HeaderTensor* table = find("per_layer_token_embd.weight");
-  const HeaderTensor* model_projection = find("per_layer_model_proj.weight");
-  if (more == nullptr || table == nullptr || model_projection == nullptr) return current;
-  const Shape row = graph_.shape(current);
+  const HeaderTensor* projection = find("per_layer_model_proj.weight");
+  if (table == nullptr || projection == nullptr) return;
   const Shape wide{.width = table->ne[0], .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const TensorId found = graph_.op(wide, {weight(*table), tokens});
   const TensorId selected = graph_.op(wide, {graph_.view(found, wide)});
   graph_.expand(selected);
-  const TensorId projected = graph_.op(wide, {weight(*model_projection), current});
+  const TensorId projected = graph_.op(wide, {weight(*projection), current});
   TensorId mixed = graph_.op(wide, {graph_.view(projected, wide)});
   mixed = graph_.op(wide, {mixed, selected}, true);
   inputs_.per_layer = graph_.op(wide, {graph_.view(mixed, wide, true)});
+}
+
+/// gemma3n: the predictions that blocks work on, made of the one embedding.
+TensorId Builder::stacked(TensorId current) {
+  const HeaderTensor* more = find("altup_proj.weight");
+  if (more == nullptr) return current;
+  const Shape row = graph_.shape(current);
   const TensorId magnitude = row_magnitude(graph_, current);
   const Shape others{.width = row.width, .middle = row.middle, .outer = more->ne[2]};
-  const TensorId added =
-      graph_.op(others, {weight(*more), graph_.op(others, {current})});
-  const TensorId scaled =
-      graph_.op(others, {graph_.op(others, {added, magnitude}, true), row_magnitude(graph_, added)},
-                true);
+  const TensorId added = graph_.op(others, {weight(*more), graph_.op(others, {current})});
+  const TensorId scaled = graph_.op(
+      others, {graph_.op(others, {added, magnitude}, true), row_magnitude(graph_, added)}, true);
   const Shape all{.width = row.width, .middle = row.middle, .outer = Size(more->ne[2]) + 1};
   return graph_.op(all, {current, scaled});
 }

@@ -8,14 +8,14 @@ namespace picchio::gguf {
 /// The state of every sequence, read from the cache.
 TensorId BlockGraph::held_state(std::int64_t numbers) {
   return graph_.op({.width = numbers, .middle = context_.sequences},
-                   {graph_.cache(cache_home()), inputs_.state_rows});
+                   {state_cache(numbers), inputs_.state_rows});
 }
 
 /// Stores what a result holds of the state.
 void BlockGraph::keep_state(TensorId from, std::int64_t numbers) {
   const TensorId part =
       graph_.view(from, {.width = numbers, .middle = context_.sequences}, true, false);
-  graph_.expand(graph_.write(graph_.cache(cache_home()), {part}));
+  graph_.expand(graph_.write(state_cache(numbers), {part}));
 }
 
 /// The convolution over `channels` of `input`, which `state` goes before.
@@ -75,7 +75,7 @@ TensorId BlockGraph::mamba(TensorId input) {
   rank = norm("ssm_dt_norm", rank);
   const TensorId seen = graph_.view(x, {.width = 1, .middle = inner, .outer = context_.tokens});
   const TensorId steps = linear("ssm_dt", rank);
-  const TensorId scan = scanned(inner, {graph_.cache(cache_home()), seen, steps, weight("ssm_a"),
+  const TensorId scan = scanned(inner, {state_cache(layer_.inner_state), seen, steps, weight("ssm_a"),
                                         graph_.view(parameters, row, true, false),
                                         inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(both, row, true, false)});
@@ -103,7 +103,7 @@ TensorId BlockGraph::mamba2(TensorId input) {
   const TensorId seen = graph_.view(mixed, row, true);
   const TensorId steps = graph_.op(steps_row, {graph_.view(all, steps_row, true, false)});
   const TensorId scan =
-      scanned(inner, {graph_.cache(cache_home()), seen, steps, weight("ssm_a"),
+      scanned(inner, {state_cache(layer_.inner_state), seen, steps, weight("ssm_a"),
                       graph_.view(mixed, row, true, false), inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(all, row, true)});
   const TensorId kept = graph_.op(row, {seen, weight("ssm_d")}, true);
