@@ -114,6 +114,13 @@ TensorId BlockGraph::scores(TensorId query, TensorId key, TensorId value,
   TensorId weights = graph_.op(
       {.width = cells, .middle = context_.tokens, .outer = layer_.heads}, {key, query});
   weights = graph_.op(graph_.shape(weights), {weights, mask}, true);
+  if (key == value) {
+    // Values that are part of the keys do not lie as the product wants them.
+    value = graph_.op({.width = Size(value_length) / context_.key_type->block *
+                                context_.key_type->block_bytes * cells * context_.streams,
+                       .element_bytes = 1},
+                      {value});
+  }
   const TensorId summed = graph_.op(
       {.width = value_length, .middle = context_.tokens, .outer = layer_.heads},
       {value, weights});

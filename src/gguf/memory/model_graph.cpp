@@ -92,6 +92,8 @@ TensorId Builder::embedded() {
   const TensorId rows = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
   graph_.expand(rows);
   TensorId current = rows;
+  const bool normed = find("token_embd_norm.weight") != nullptr;
+  if (!normed) hold_ready(rows);
   const HeaderTensor* positions = find("position_embd.weight");
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
@@ -100,7 +102,7 @@ TensorId Builder::embedded() {
   }
   current = norm("token_embd_norm.weight", current);
   graph_.expand(current);
-  hold_ready(rows);
+  if (normed) hold_ready(rows);
   make_layer_embeddings(current);
   return stacked(current);
 }
@@ -113,7 +115,9 @@ void Builder::make_layer_embeddings(TensorId current) {
   const Shape wide{.width = table->ne[0], .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const TensorId found = graph_.op(wide, {weight(*table), tokens});
-  const TensorId selected = graph_.op(wide, {graph_.view(found, wide)});
+  // gemma3n scales them in another shape, for which it takes new memory.
+  const bool apart = find("altup_proj.weight") != nullptr;
+  const TensorId selected = apart ? graph_.op(wide, {graph_.view(found, wide)}) : found;
   graph_.expand(selected);
   const TensorId projected = graph_.op(wide, {weight(*projection), current});
   TensorId mixed = graph_.op(wide, {graph_.view(projected, wide)});
