@@ -119,6 +119,7 @@ class BlockGraph {
 
   // recurrent_graph.cpp
   TensorId recurrent(TensorId input);
+  TensorId cleared_states(std::int64_t numbers);
   TensorId held_state(std::int64_t numbers);
   void keep_state(TensorId from, std::int64_t numbers);
   TensorId convolved(TensorId state, TensorId input, std::int64_t channels,

@@ -5,10 +5,21 @@
 
 namespace picchio::gguf {
 
+/// States of sequences that begin are cleared in their cache first: so early in the order that the
+/// block before may not be done yet.
+TensorId BlockGraph::cleared_states(std::int64_t numbers) {
+  const TensorId states = state_cache(numbers);
+  graph_.expand(graph_.write(states, {}));
+  return states;
+}
+
 /// The state of every sequence, read from the cache.
 TensorId BlockGraph::held_state(std::int64_t numbers) {
-  return graph_.op({.width = numbers, .middle = context_.sequences},
-                   {state_cache(numbers), inputs_.state_rows});
+  const TensorId states = cleared_states(numbers);
+  const TensorId held = graph_.op({.width = numbers, .middle = context_.sequences},
+                                  {states, inputs_.state_rows});
+  graph_.expand(held);
+  return held;
 }
 
 /// Stores what a result holds of the state.
@@ -75,7 +86,7 @@ TensorId BlockGraph::mamba(TensorId input) {
   rank = norm("ssm_dt_norm", rank);
   const TensorId seen = graph_.view(x, {.width = 1, .middle = inner, .outer = context_.tokens});
   const TensorId steps = linear("ssm_dt", rank);
-  const TensorId scan = scanned(inner, {state_cache(layer_.inner_state), seen, steps, weight("ssm_a"),
+  const TensorId scan = scanned(inner, {cleared_states(layer_.inner_state), seen, steps, weight("ssm_a"),
                                         graph_.view(parameters, row, true, false),
                                         inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(both, row, true, false)});
@@ -103,7 +114,7 @@ TensorId BlockGraph::mamba2(TensorId input) {
   const TensorId seen = graph_.view(mixed, row, true);
   const TensorId steps = graph_.op(steps_row, {graph_.view(all, steps_row, true, false)});
   const TensorId scan =
-      scanned(inner, {state_cache(layer_.inner_state), seen, steps, weight("ssm_a"),
+      scanned(inner, {cleared_states(layer_.inner_state), seen, steps, weight("ssm_a"),
                       graph_.view(mixed, row, true, false), inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(all, row, true)});
   const TensorId kept = graph_.op(row, {seen, weight("ssm_d")}, true);
