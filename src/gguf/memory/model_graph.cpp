@@ -4,6 +4,7 @@
 #include "gguf/token_use.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace picchio::gguf {
@@ -54,10 +55,11 @@ class Builder {
     plain.name = "output.weight";  // a tied head is the embedding's name only
     return is_offloadable(plain, placement_);
   }
-  TensorId norm(std::string_view name, TensorId input) {
-    const HeaderTensor* tensor = find(name);
+  TensorId norm(const std::string& name, TensorId input, bool in_place) {
+    const HeaderTensor* tensor = find(name + ".weight");
     if (tensor == nullptr) return input;
-    return graph_.op(graph_.shape(input), {input, weight(*tensor)}, true);
+    const TensorId even = graph_.op(graph_.shape(input), {input}, in_place);
+    return graph_.op(graph_.shape(input), {even, weight(*tensor)}, true);
   }
   [[nodiscard]] bool alibi() const {
     for (const std::string_view name : {"bloom", "mpt", "jais", "refact"}) {
@@ -100,7 +102,7 @@ TensorId Builder::embedded() {
     current = graph_.op(row, {current, placed}, true);
     inputs_.positions = kNone;  // no other use of it
   }
-  current = norm("token_embd_norm.weight", current);
+  current = norm("token_embd_norm", current, true);
   graph_.expand(current);
   if (normed) hold_ready(rows);
   make_layer_embeddings(current);
@@ -254,7 +256,8 @@ void Builder::make_inputs() {
 }
 
 void Builder::put_out(TensorId current) {
-  current = norm("output_norm.weight", merged(current));
+  // With a bias it is a layer norm, which does not work in place.
+  current = norm("output_norm", merged(current), find("output_norm.bias") == nullptr);
   graph_.set_output(current);
   const HeaderTensor* head = find("output.weight");
   if (head == nullptr && model_.tied_output) head = find("token_embd.weight");

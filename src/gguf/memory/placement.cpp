@@ -35,6 +35,7 @@ std::vector<float> cumulative_shares(const Placement& placement, std::size_t dev
 constexpr std::int64_t kTrialTokens = 512;
 
 bool takes(const PlannedDevice& device, const HeaderTensor& tensor) {
+  if (!device.scans_mamba && tensor.name.ends_with(".ssm_a") && tensor.ne[0] > 1) return false;
   if (!device.largest_tensor) return true;
   // The product with a batch has to fit as well.
   Size product = Size(tensor.ne[1]) * kTrialTokens * 4;
@@ -44,12 +45,7 @@ bool takes(const PlannedDevice& device, const HeaderTensor& tensor) {
 }
 
 bool fits(const HeaderTensor& tensor, std::size_t device, const Placement& placement) {
-  if (device == kHost) return true;
-  if (!placement.devices[device].scans_mamba && tensor.name.ends_with(".ssm_a") &&
-      tensor.ne[0] > 1) {
-    return false;
-  }
-  return takes(placement.devices[device], tensor);
+  return device == kHost || takes(placement.devices[device], tensor);
 }
 
 bool is_expert(std::string_view role) {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <cstdio> //DBG
-#include <cstdlib> //DBG
 
 namespace picchio::gguf {
 namespace {
@@ -146,7 +144,6 @@ class Allocator {
       }
     }
     mine.at = buffers_[mine.buffer].take(padded(here.bytes));
-    if (std::getenv("T_DBG") != nullptr && here.bytes > 0) std::fprintf(stderr, "b%d take %d %.3f at %.3f (high %.3f)\n", int(mine.buffer), int(id), double(here.bytes) / 1048576, double(mine.at) / 1048576, double(buffers_[mine.buffer].high_water()) / 1048576); //DBG
   }
 
   void release(TensorId id) {
@@ -167,7 +164,6 @@ class Allocator {
     if (tensor(id).output) return;
     Place& mine = place(id);
     buffers_[mine.buffer].give_back(mine.at, padded(tensor(id).bytes));
-    if (std::getenv("T_DBG") != nullptr) std::fprintf(stderr, "b%d free %d %.3f at %.3f\n", int(mine.buffer), int(id), double(tensor(id).bytes) / 1048576, double(mine.at) / 1048576); //DBG
     mine.held = false;
   }
 
