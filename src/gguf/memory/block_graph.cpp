@@ -48,9 +48,7 @@ TensorId BlockGraph::put_out(TensorId rows) {
 TensorId BlockGraph::build(TensorId input) {
   input_ = input;
   if (has("altup_router.weight")) return build_altup(input);
-  const auto sum = [&](TensorId a, TensorId b) {
-    return graph_.op(graph_.shape(a), {a, b}, true);
-  };
+  const auto sum = [&](TensorId a, TensorId b) { return graph_.op(graph_.shape(a), {a, b}, true); };
   // What stands before attention: nothing in models that normalise behind it.
   const TensorId normed = norm("attn_norm", input);
   const bool before = normed != input;

@@ -35,8 +35,7 @@ struct GraphInputs {
 class BlockGraph {
  public:
   BlockGraph(const ModelLayers& model, const Context& context, const Placed& where,
-             const Placement& placement, Graph& graph, const GraphInputs& inputs,
-             std::size_t index)
+             const Placement& placement, Graph& graph, const GraphInputs& inputs, std::size_t index)
       : model_(model),
         context_(context),
         where_(where),
@@ -109,7 +108,14 @@ class BlockGraph {
   // feed_forward_graph.cpp
   TensorId feed_forward(TensorId input);
   TensorId dense(std::string_view suffix, TensorId input);
+  struct Choice {
+    TensorId experts = kNone;
+    TensorId shares = kNone;
+  };
   TensorId experts(TensorId input);
+  Choice chosen_experts(TensorId input);
+  TensorId inner_experts(TensorId input, TensorId chosen, std::int64_t width);
+  TensorId summed_experts(TensorId results);
 
   // altup_graph.cpp
   TensorId routed(TensorId row);

@@ -28,10 +28,9 @@ Result<ComputeBuffers> compute_buffers(const ModelLayers& model, const Context& 
   }
   std::vector<BackendTraits> traits;
   for (const PlannedDevice& device : placement.devices) {
-    traits.push_back(
-        {.offloads = placement.offload_operations && device.offloads_operations &&
-                     context.tokens >= kOffloadedTokens,
-         .largest_tensor = device.largest_tensor.value_or(0)});
+    traits.push_back({.offloads = placement.offload_operations && device.offloads_operations &&
+                                  context.tokens >= kOffloadedTokens,
+                      .largest_tensor = device.largest_tensor.value_or(0)});
   }
   const std::vector<std::int64_t> bytes =
       rehearse(graph, is_pipeline(where, placement) ? kPipelineCopies : 1, traits);

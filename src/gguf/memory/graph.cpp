@@ -5,7 +5,8 @@
 namespace picchio::gguf {
 namespace {
 
-// A pebibyte. Sums over a graph's tensors, which are far fewer than 2^13 in a layer, stay below 2^63.
+// A pebibyte. Sums over a graph's tensors, which are far fewer than 2^13 in a layer, stay below
+// 2^63.
 constexpr std::int64_t kLargestTensor = std::int64_t{1} << 50U;
 
 }  // namespace

@@ -263,8 +263,8 @@ Result<Layer> Reader::layer(const ModelLayers& model, std::int64_t index) const 
   Layer layer;
   layer.heads = at(hyper_.head_count, index, 0);
   layer.kv_heads = at(hyper_.head_count_kv, index, layer.heads);
-  layer.recurrent = model.rules->recurrence != Recurrence::none &&
-                    is_recurrent(model, index, layer.kv_heads);
+  layer.recurrent =
+      model.rules->recurrence != Recurrence::none && is_recurrent(model, index, layer.kv_heads);
   const bool attends = model.rules->attends && layer.kv_heads > 0 &&
                        (!layer.recurrent || model.rules->attention_everywhere);
   if (attends) set_attention(model, index, layer);

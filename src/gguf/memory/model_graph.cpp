@@ -47,8 +47,7 @@ class Builder {
   }
   TensorId weight(const HeaderTensor& tensor) {
     const std::size_t device = device_of(tensor, where_, placement_);
-    return graph_.weight(tensor, backend(device),
-                         is_offloadable(tensor, placement_));
+    return graph_.weight(tensor, backend(device), is_offloadable(tensor, placement_));
   }
   [[nodiscard]] bool head_is_offloadable(const HeaderTensor& head) const {
     HeaderTensor plain = head;
@@ -153,8 +152,7 @@ TensorId Builder::merged(TensorId current) {
   const TensorId scaled = graph_.op(
       others, {graph_.op(others, {projected, magnitude}, true), row_magnitude(graph_, projected)},
       true);
-  const TensorId sum =
-      graph_.op(row, {graph_.view(current, row), graph_.view(scaled, row, true)});
+  const TensorId sum = graph_.op(row, {graph_.view(current, row), graph_.view(scaled, row, true)});
   Shape out = row;
   out.middle = context_.outputs;
   return graph_.op(out, {sum, inputs_.output_rows});
@@ -164,8 +162,13 @@ TensorId Builder::merged(TensorId current) {
 Size Builder::reserved() const {
   const Reserve& reserve = model_.rules->reserve;
   Size indexer = 0;
-  for (const Layer& layer : model_.layers) indexer = Size::larger(indexer, layer.indexer_keys);
+  Size heads = 0;
+  for (const Layer& layer : model_.layers) {
+    indexer = Size::larger(indexer, layer.indexer_keys);
+    heads = Size::larger(heads, layer.heads);
+  }
   return Size(reserve.embeddings) * model_.embedding + Size(reserve.cells) * context_.cells +
+         Size(reserve.head_cells) * heads * context_.cells +
          Size(reserve.indexers) * model_.indexer_heads * indexer;
 }
 
@@ -205,8 +208,7 @@ void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
   }
   inputs_.mask[which] =
       graph_.input({.width = cells, .middle = context_.tokens, .element_bytes = element});
-  inputs_.key_cells[which] =
-      graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+  inputs_.key_cells[which] = graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
   Size values = context_.tokens;
   if (!context_.flash_attention) {
     std::int64_t widest = 0;
@@ -244,10 +246,9 @@ void Builder::make_inputs() {
   if (!model_.rules->attends) return;
   make_cache_inputs(0, context_.cells);
   if (model_.rules->extra == ExtraCache::indexer) {
-    inputs_.indexer_mask = graph_.input(
-        {.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
-    inputs_.indexer_cells =
-        graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+    inputs_.indexer_mask =
+        graph_.input({.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
+    inputs_.indexer_cells = graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
     std::int64_t width = 0;
     for (const Layer& layer : model_.layers) width = std::max(width, layer.indexer_keys);
     inputs_.indexer_rotation = graph_.input({.width = width, .middle = width});
@@ -263,9 +264,9 @@ void Builder::put_out(TensorId current) {
   if (head == nullptr && model_.tied_output) head = find("token_embd.weight");
   if (head != nullptr) {
     const std::size_t device = device_of_head(*head, where_, placement_);
-    const TensorId logits = graph_.op(
-        {.width = head->ne[1], .middle = context_.outputs},
-        {graph_.weight(*head, backend(device), head_is_offloadable(*head)), current});
+    const TensorId logits =
+        graph_.op({.width = head->ne[1], .middle = context_.outputs},
+                  {graph_.weight(*head, backend(device), head_is_offloadable(*head)), current});
     graph_.set_output(logits);
     current = logits;
   }

@@ -72,9 +72,8 @@ Result<Placed> placed(const ModelLayers& model, const Placement& placement) {
   }
   Placed out;
   out.layers.assign(model.layers.size(), kHost);
-  out.used_devices =
-      placement.split_layers ? placement.devices.size()
-                             : std::min<std::size_t>(placement.devices.size(), 1);
+  out.used_devices = placement.split_layers ? placement.devices.size()
+                                            : std::min<std::size_t>(placement.devices.size(), 1);
   // The output counts as one layer behind the blocks, those of next-token prediction among them.
   const std::int64_t all = model.blocks + 1;
   const std::int64_t on_devices = out.used_devices == 0 ? 0
@@ -112,8 +111,7 @@ std::size_t device_of(const HeaderTensor& tensor, std::size_t block, std::string
   return fits(tensor, device, placement) ? device : kHost;
 }
 
-std::size_t device_of(const HeaderTensor& tensor, const Placed& where,
-                      const Placement& placement) {
+std::size_t device_of(const HeaderTensor& tensor, const Placed& where, const Placement& placement) {
   if (always_on_host(tensor.name)) return kHost;
   // Used in the first layer, whatever their names say.
   for (const std::string_view early : {"per_layer_model_proj.", "per_layer_proj_norm.", "rope_"}) {
@@ -129,9 +127,8 @@ std::size_t device_of_head(const HeaderTensor& tensor, const Placed& where,
 
 bool is_offloadable(const HeaderTensor& tensor, const Placement& placement) {
   return !always_on_host(tensor.name) && !is_repacked(tensor, placement) &&
-         std::ranges::all_of(placement.devices, [&](const PlannedDevice& device) {
-           return takes(device, tensor);
-         });
+         std::ranges::all_of(placement.devices,
+                             [&](const PlannedDevice& device) { return takes(device, tensor); });
 }
 
 bool is_repacked(const HeaderTensor& tensor, const Placement& placement) {

@@ -149,10 +149,9 @@ class Scheduler {
   }
 
   [[nodiscard]] bool brings_a_weight(TensorId id, BackendId where) {
-    return !inputs_.empty() &&
-           std::ranges::any_of(tensor(id).sources, [&](TensorId source) {
-             return tensor(source).weight && backend(source) != where;
-           });
+    return !inputs_.empty() && std::ranges::any_of(tensor(id).sources, [&](TensorId source) {
+      return tensor(source).weight && backend(source) != where;
+    });
   }
 
   void split() {
@@ -192,7 +191,8 @@ class Scheduler {
 
 }  // namespace
 
-Schedule scheduled(const Graph& graph, std::int64_t copies, const std::vector<BackendTraits>& traits) {
+Schedule scheduled(const Graph& graph, std::int64_t copies,
+                   const std::vector<BackendTraits>& traits) {
   return Scheduler(graph, copies, traits).run();
 }
 
