@@ -14,11 +14,11 @@
 namespace picchio::gguf {
 
 struct PlannedDevice {
-  std::string name;
+  std::string name = {};
   std::int64_t free_bytes = 0;  // shares of layers follow it, unless a split is asked for
   /// The largest tensor that it takes: Vulkan's limit of a storage buffer. Larger weights stay on
   /// the host.
-  std::optional<std::int64_t> largest_tensor;
+  std::optional<std::int64_t> largest_tensor = std::nullopt;
   /// Computes with weights of the host in large batches, for which it holds copies of them: CUDA
   /// and Vulkan do, devices behind RPC do not.
   bool offloads_operations = true;
