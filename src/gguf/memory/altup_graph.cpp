@@ -47,7 +47,6 @@ TensorId BlockGraph::sparse_feed_forward(TensorId input) {
 TensorId BlockGraph::build_altup(TensorId all) {
   const Shape shape = graph_.shape(all);
   const Shape row{.width = shape.width, .middle = shape.middle};
-  const auto sum = [&](TensorId a, TensorId b) { return graph_.op(graph_.shape(a), {a, b}, true); };
   const TensorId predictions = predicted(all);
   const TensorId active = graph_.view(predictions, row);
   const TensorId normed = norm("attn_norm", active);

@@ -52,6 +52,7 @@ class BlockGraph {
  private:
   [[nodiscard]] const HeaderTensor* find(std::string_view role) const;
   [[nodiscard]] bool has(std::string_view role) const { return find(role) != nullptr; }
+  [[nodiscard]] bool has_ffn_norm() const { return has("ffn_norm.weight") || has("ffn_norm"); }
   [[nodiscard]] BackendId backend(std::size_t device) const {
     return device == kHost ? graph_.host() : static_cast<BackendId>(device);
   }
@@ -84,6 +85,9 @@ class BlockGraph {
   TensorId heads_of(TensorId numbers, std::int64_t length, std::int64_t heads);
   TensorId put_out(TensorId rows);
   TensorId with_layer_embedding(TensorId rows);
+  TensorId sum(TensorId a, TensorId b);
+  TensorId mixed(TensorId input, TensorId normed);
+  TensorId fed_forward(TensorId residual, bool normed_before);
 
   // attention_graph.cpp
   struct Heads {

@@ -24,7 +24,7 @@ Result<ComputeBuffers> compute_buffers(const ModelLayers& model, const Context& 
                                        const Placed& where, const Placement& placement) {
   const Graph graph = model_graph(model, context, where, placement);
   if (!graph.fits()) {
-    return fail(ErrorKind::malformed, "a tensor of the computation passes a pebibyte");
+    return fail(ErrorKind::malformed, "a tensor of the computation passes 4 TiB");
   }
   std::vector<BackendTraits> traits;
   for (const PlannedDevice& device : placement.devices) {

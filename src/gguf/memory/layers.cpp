@@ -244,7 +244,8 @@ void Reader::set_indexer(const ModelLayers& model, std::int64_t index, Layer& la
 void Reader::set_attention(const ModelLayers& model, std::int64_t index, Layer& layer) const {
   const bool sliding = slides(model, index);
   layer.attention = sliding ? Attention::sliding : Attention::full;
-  const std::int64_t classic = heads() > 0 ? model.embedding / heads() : 0;
+  const std::int64_t all_heads = heads();
+  const std::int64_t classic = all_heads > 0 ? model.embedding / all_heads : 0;
   layer.key_length = hyper_.key_length.value_or(classic);
   layer.value_length = hyper_.value_length.value_or(classic);
   if (sliding) {

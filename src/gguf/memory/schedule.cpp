@@ -97,6 +97,9 @@ class Scheduler {
       }
       if (mine == kNone) mine = graph_.host();
     }
+    for (const TensorId id : graph_.leaves()) {
+      if (backend(id) == kNone) backend(id) = graph_.host();
+    }
   }
 
   TensorId add_copy(TensorId of, BackendId where) {
@@ -164,11 +167,9 @@ class Scheduler {
           if (current != kNone) close_split(current);
           current = mine;
         }
-        // By index: copies make the list of tensors grow.
-        for (std::size_t i = 0; i < tensor(id).sources.size(); ++i) {
-          const TensorId read = readable(tensor(id).sources[i], current);
-          tensor(id).sources[i] = read;
-        }
+        std::vector<TensorId> read = tensor(id).sources;
+        for (TensorId& source : read) source = readable(source, current);
+        tensor(id).sources = std::move(read);
       }
       split_.push_back(id);
     }
