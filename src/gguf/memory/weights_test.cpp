@@ -20,8 +20,8 @@ Placement devices(std::size_t count) {
 }
 
 Weights weights_for(const Placement& placement, bool tied = false) {
-  const Header header = made_header("llama", {}, made_tensors(8, tied));
-  const auto model = layers_of({header});
+  const std::vector<Header> shards = {made_header("llama", {}, made_tensors(8, tied))};
+  const auto model = layers_of(shards);
   const auto where = placed(*model, placement);
   EXPECT_TRUE(where);
   const auto weights = weights_of(*model, *where, placement);
@@ -77,8 +77,8 @@ TEST(Weights, SomeTypesAreRepackedForTheHost) {
   for (TensorRow& row : tensors) {
     if (row.type == 1) row.type = 2;  // q4_0
   }
-  const Header header = made_header("llama", {}, tensors);
-  const auto model = layers_of({header});
+  const std::vector<Header> shards = {made_header("llama", {}, tensors)};
+  const auto model = layers_of(shards);
   const auto where = placed(*model, placement);
   const auto weights = weights_of(*model, *where, placement);
   constexpr std::int64_t kQuarter = 18LL * 256 / 32;  // a row of 256
