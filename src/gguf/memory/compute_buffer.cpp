@@ -27,6 +27,7 @@ Result<ComputeBuffers> compute_buffers(const ModelLayers& model, const Context& 
     return fail(ErrorKind::malformed, "a tensor of the computation passes 4 TiB");
   }
   std::vector<BackendTraits> traits;
+  traits.reserve(placement.devices.size());
   for (const PlannedDevice& device : placement.devices) {
     traits.push_back({.offloads = placement.offload_operations && device.offloads_operations &&
                                   context.tokens >= kOffloadedTokens,

@@ -73,6 +73,7 @@ TensorId BlockGraph::summed_experts(TensorId results) {
   const Shape shape = graph_.shape(results);
   const Shape row{.width = shape.width, .middle = shape.outer};
   std::vector<TensorId> parts;
+  parts.reserve(static_cast<std::size_t>(model_.experts_used));
   for (std::int64_t i = 0; i < model_.experts_used; ++i) {
     parts.push_back(graph_.view(results, row, true, i == 0));
     graph_.expand(parts.back());

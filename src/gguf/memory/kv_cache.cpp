@@ -99,6 +99,9 @@ Size Builder::state(const Layer& layer) const {
 
 Result<Caches> Builder::build() {
   Caches out;
+  out.kv_of_layer.reserve(model_.layers.size());
+  out.state_of_layer.reserve(model_.layers.size());
+  out.parts.reserve(sums_.size());
   for (const Layer& layer : model_.layers) {
     const Size kv = usual(layer) + indexer(layer) + compressed(layer);
     const Size held = state(layer);

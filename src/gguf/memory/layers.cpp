@@ -315,6 +315,7 @@ Result<ModelLayers> Reader::read() {
   model.causal = header_.causal_attention.value_or(true);
   model.mla = hyper_.key_length_mla.value_or(0) > 0 && hyper_.value_length_mla.value_or(0) > 0;
   set_sliding(model);
+  model.layers.reserve(static_cast<std::size_t>(model.blocks - nextn));
   for (std::int64_t i = 0; i < model.blocks - nextn; ++i) {
     auto made = layer(model, i);
     if (!made) return std::unexpected(made.error());

@@ -13,6 +13,7 @@ namespace {
 /// Shares of the devices, each added to the ones before it, from 0 to 1.
 std::vector<float> cumulative_shares(const Placement& placement, std::size_t devices) {
   std::vector<float> shares;
+  shares.reserve(devices);
   float sum = 0;
   for (std::size_t i = 0; i < devices; ++i) {
     const double share = placement.tensor_split.empty()

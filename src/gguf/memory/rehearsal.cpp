@@ -71,6 +71,7 @@ class Allocator {
       for (const TensorId source : tensor(id).sources) release(source);
     }
     std::vector<std::int64_t> out;
+    out.reserve(buffers_.size());
     for (const Buffer& buffer : buffers_) out.push_back(buffer.high_water());
     return out;
   }
