@@ -41,6 +41,7 @@ struct GraphTensor {
   bool external = false;       // weights and caches: not in a compute buffer
   bool weight = false;
   bool offloadable = false;  // a weight of the host that a device may copy
+  bool dependency = false;   // only keeps its source alive up to its place in the order
   bool input = false;        // set from outside before the computation
   bool output = false;       // read from outside behind it
   BackendId home = kNone;    // where it must be; kNone: to be found out

@@ -96,9 +96,7 @@ class Allocator {
   void count() {
     for (const TensorId id : schedule_.order) {
       const GraphTensor& here = tensor(id);
-      // The scheduler's own readers of copied tensors are views without an operation.
-      const bool reader = here.view && here.shape.width.value_or_zero() == 0;
-      if (here.root != kNone && !reader) ++place(here.root).views;
+      if (here.root != kNone && !here.dependency) ++place(here.root).views;
       if (here.input) allocate(id);
       for (const TensorId source : here.sources) {
         ++place(source).readers;

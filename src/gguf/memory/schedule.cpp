@@ -140,6 +140,7 @@ class Scheduler {
       GraphTensor reader{.sources = {source}};
       reader.root = tensor(source).root != kNone ? tensor(source).root : source;
       reader.view = true;
+      reader.dependency = true;
       reader.at_start = false;
       out_.tensors.push_back(reader);
       out_.backends.push_back(backend(source));
