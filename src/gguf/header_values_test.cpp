@@ -221,5 +221,44 @@ TEST(HeaderValues, WhatIsLoadableReadsTheSameAndRaisesNothing) {
   EXPECT_GT(readable_only, 200);
 }
 
+std::string numbers(std::size_t count, std::uint32_t value) {
+  std::string elements;
+  for (std::size_t i = 0; i < count; ++i) elements += raw(value);
+  return array_value(4, count, elements);
+}
+
+TEST(HeaderValues, WhatDecidesTheMemory) {
+  const Header header = read({.pairs = {pair_text("general.architecture", "made"),
+                                        pair_u32("made.attention.key_length", 128),
+                                        pair_u32("made.attention.head_count", 8),
+                                        raw_pair("made.attention.head_count_kv", 9, numbers(3, 2)),
+                                        raw_pair("made.attention.sliding_window_pattern", 9,
+                                                 array_value(7, 3, std::string("\1\0\1", 3))),
+                                        pair_u32("other.attention.value_length", 64)}});
+  const HyperParameters& hyper = header.hyper;
+  EXPECT_EQ(hyper.key_length, 128);
+  EXPECT_EQ(hyper.value_length, std::nullopt);
+  EXPECT_EQ(hyper.head_count.at(7), 8);
+  EXPECT_EQ(hyper.head_count_kv.at(2), 2);
+  EXPECT_EQ(hyper.head_count_kv.at(3), std::nullopt);
+  EXPECT_EQ(hyper.sliding_window_pattern.values, (std::vector<std::int64_t>{1, 0, 1}));
+  EXPECT_FALSE(hyper.recurrent_layers.given);
+  EXPECT_EQ(hyper.unreadable, "");
+}
+
+TEST(HeaderValues, ALongListIsCutAndAStrangeOneIsNamed) {
+  const Header cut = read({.pairs = {pair_text("general.architecture", "made"),
+                                     raw_pair("made.feed_forward_length", 9, numbers(5000, 7))}});
+  EXPECT_EQ(cut.hyper.feed_forward_length.length, 5000);
+  EXPECT_EQ(cut.hyper.feed_forward_length.values.size(), kMaxPerLayer);
+  const Header strange = read({.pairs = {pair_text("general.architecture", "made"),
+                                         pair_texts("made.attention.head_count_kv", 3, "two")}});
+  EXPECT_EQ(strange.hyper.unreadable, "made.attention.head_count_kv");
+  EXPECT_FALSE(strange.hyper.head_count_kv.given);
+  const Header below = read({.pairs = {pair_text("general.architecture", "made"),
+                                       raw_pair("made.attention.key_length", 5, raw(-1))}});
+  EXPECT_EQ(below.hyper.unreadable, "made.attention.key_length");
+}
+
 }  // namespace
 }  // namespace picchio::gguf

@@ -36,7 +36,8 @@ TensorId BlockGraph::sparse_feed_forward(TensorId input) {
   if (up == kNone || gate == kNone) return feed_forward(input);
   const Shape wide = graph_.shape(gate);
   if (index_ < kSparseLayers) {
-    const TensorId apart = graph_.op(wide, {gate, graph_.op({.width = 1, .middle = wide.middle}, {gate})}, true);
+    const TensorId apart =
+        graph_.op(wide, {gate, graph_.op({.width = 1, .middle = wide.middle}, {gate})}, true);
     const TensorId limit = graph_.op({.width = 1, .middle = wide.middle}, {apart});
     gate = graph_.op(wide, {gate, limit}, true);
   }
@@ -46,9 +47,6 @@ TensorId BlockGraph::sparse_feed_forward(TensorId input) {
 TensorId BlockGraph::build_altup(TensorId all) {
   const Shape shape = graph_.shape(all);
   const Shape row{.width = shape.width, .middle = shape.middle};
-  const auto sum = [&](TensorId a, TensorId b) {
-    return graph_.op(graph_.shape(a), {a, b}, true);
-  };
   const TensorId predictions = predicted(all);
   const TensorId active = graph_.view(predictions, row);
   const TensorId normed = norm("attn_norm", active);

@@ -44,8 +44,7 @@ BlockGraph::Heads BlockGraph::separate_heads(TensorId input) {
   const std::int64_t width = layer_.heads * layer_.key_length;
   if (query != kNone && graph_.shape(query).width.value_or_zero() == 2 * width) {
     // Each head's gate stands behind its query.
-    const Shape half{
-        .width = layer_.key_length, .middle = layer_.heads, .outer = context_.tokens};
+    const Shape half{.width = layer_.key_length, .middle = layer_.heads, .outer = context_.tokens};
     out.query = graph_.view(query, half, true, true);
     out.gate = graph_.op({.width = width, .middle = context_.tokens},
                          {graph_.view(query, half, true, false)});
@@ -86,14 +85,13 @@ TensorId BlockGraph::attend_at_once(const Heads& heads, std::int64_t value_lengt
   for (const TensorId part : {heads.query, heads.key, heads.value}) graph_.expand(part);
   const bool sliding = layer_.attention == Attention::sliding;
   const TensorId mask = inputs_.mask[sliding ? 1 : 0];
-  const Shape out{
-      .width = value_length, .middle = layer_.heads, .outer = context_.tokens};
+  const Shape out{.width = value_length, .middle = layer_.heads, .outer = context_.tokens};
   if (context_.flash_attention) {
     return graph_.op(out, {heads.query, heads.key, heads.value, mask});
   }
-  TensorId weights = graph_.op(
-      {.width = context_.tokens, .middle = context_.tokens, .outer = layer_.heads},
-      {heads.key, heads.query});
+  TensorId weights =
+      graph_.op({.width = context_.tokens, .middle = context_.tokens, .outer = layer_.heads},
+                {heads.key, heads.query});
   weights = graph_.op(graph_.shape(weights), {weights, mask}, true);
   const TensorId value = graph_.op(graph_.shape(heads.value), {heads.value});
   const TensorId summed = graph_.op(out, {value, weights});
@@ -105,20 +103,23 @@ TensorId BlockGraph::scores(TensorId query, TensorId key, TensorId value,
                             std::int64_t value_length) {
   const bool sliding = layer_.attention == Attention::sliding;
   const TensorId mask = mask_ != kNone ? mask_ : inputs_.mask[sliding ? 1 : 0];
-  const Shape out{
-      .width = value_length, .middle = layer_.heads, .outer = context_.tokens};
+  const Shape out{.width = value_length, .middle = layer_.heads, .outer = context_.tokens};
   if (context_.flash_attention) {
-    const TensorId attended = graph_.op(out, {query, key, value, mask});
-    if (!placement_.offload_kv) graph_.set_home(attended, graph_.host());
-    return attended;
+    return graph_.op(out, {query, key, value, mask});
   }
   const std::int64_t cells = sliding ? context_.cells_sliding : context_.cells;
-  TensorId weights = graph_.op(
-      {.width = cells, .middle = context_.tokens, .outer = layer_.heads}, {key, query});
+  TensorId weights =
+      graph_.op({.width = cells, .middle = context_.tokens, .outer = layer_.heads}, {key, query});
   weights = graph_.op(graph_.shape(weights), {weights, mask}, true);
+  if (key == value) {
+    // Values that are part of the keys do not lie as the product wants them.
+    value = graph_.op({.width = Size(value_length) / context_.key_type->block *
+                                context_.key_type->block_bytes * cells * context_.streams,
+                       .element_bytes = 1},
+                      {value});
+  }
   const TensorId summed = graph_.op(
-      {.width = value_length, .middle = context_.tokens, .outer = layer_.heads},
-      {value, weights});
+      {.width = value_length, .middle = context_.tokens, .outer = layer_.heads}, {value, weights});
   return summed;
 }
 
@@ -138,8 +139,8 @@ TensorId BlockGraph::attend(const Heads& heads, std::int64_t value_length) {
   if (model_.sliding && key != kNone) graph_.expand(key);
   if (value != kNone) graph_.expand(value);
   if (key != kNone) graph_.expand(key);
-  const TensorId keys = graph_.cache(cache_home());
-  const TensorId values = graph_.cache(cache_home());
+  const TensorId keys = key_cache();
+  const TensorId values = value_cache();
   if (key != kNone && layer_.own_cache) {
     graph_.expand(graph_.write(keys, {key, inputs_.key_cells[which]}));
     if (value != kNone) graph_.expand(graph_.write(values, {value, inputs_.value_cells[which]}));
@@ -178,16 +179,15 @@ TensorId BlockGraph::chosen_mask(TensorId low_query, TensorId input) {
   const std::int64_t heads = wide->ne[1] / length;
   const auto mixed = [&](TensorId whole, std::int64_t count) {
     // A part is rotated by position, the parts are joined again, and the whole is turned.
-    const TensorId part =
-        rotated(graph_.view(whole, shape(length / 2, count), true));
-    const TensorId joined = graph_.op(
-        shape(length, count),
-        {part, graph_.view(whole, shape(length - length / 2, count), true, false)});
+    const TensorId part = rotated(graph_.view(whole, shape(length / 2, count), true));
+    const TensorId joined =
+        graph_.op(shape(length, count),
+                  {part, graph_.view(whole, shape(length - length / 2, count), true, false)});
     return graph_.op(shape(length, count), {inputs_.indexer_rotation, joined});
   };
   const TensorId query = mixed(linear("indexer.attn_q_b", low_query), heads);
   const TensorId key = mixed(norm("indexer.k_norm", linear("indexer.attn_k", input)), 1);
-  const TensorId keys = graph_.cache(cache_home());
+  const TensorId keys = cache(*context_.key_type, layer_.indexer_keys);
   graph_.expand(graph_.write(keys, {key, inputs_.indexer_cells}));
   const TensorId shares = linear("indexer.proj", input);
   const Shape all{.width = context_.cells, .middle = rows};
@@ -216,33 +216,32 @@ TensorId BlockGraph::compressed_attention(TensorId input) {
     return Shape{.width = length, .middle = heads, .outer = context_.tokens};
   };
   const TensorId mixed = linear("attn_kv_a_mqa", input);
-  const TensorId query_turned =
-      rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
+  const TensorId query_turned = rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
   const TensorId key_turned = rotated(graph_.view(mixed, shape(turn, 1), true, false));
-  TensorId key = norm("attn_kv_a_norm",
-                      graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
+  TensorId key =
+      norm("attn_kv_a_norm", graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
   const TensorId absorbed =
       graph_.op({.width = rank, .middle = context_.tokens, .outer = layer_.heads},
                 {weight("attn_k_b.weight"), graph_.view(query, shape(plain, layer_.heads), true)});
-  const TensorId full_query = graph_.op(
-      shape(layer_.key_length, layer_.heads),
-      {graph_.view(absorbed, shape(rank, layer_.heads), true), query_turned});
+  const TensorId full_query =
+      graph_.op(shape(layer_.key_length, layer_.heads),
+                {graph_.view(absorbed, shape(rank, layer_.heads), true), query_turned});
   key = heads_of(key, rank, 1);
   const TensorId full_key = graph_.op(shape(layer_.key_length, 1), {key, key_turned});
   graph_.expand(full_query);
   graph_.expand(key);
   graph_.expand(full_key);
-  const TensorId keys = graph_.cache(cache_home());
+  const TensorId keys = key_cache();
   const bool sliding = layer_.attention == Attention::sliding;
   graph_.expand(graph_.write(keys, {full_key, inputs_.key_cells[sliding ? 1 : 0]}));
   const TensorId attended = scores(full_query, keys, keys, rank);
   const HeaderTensor* up = find("attn_v_b.weight");
   const std::int64_t value = up != nullptr ? up->ne[1] : rank;
-  const TensorId decoded =
-      graph_.op({.width = value, .middle = context_.tokens, .outer = layer_.heads},
-                {weight("attn_v_b.weight"), graph_.view(attended, shape(rank, layer_.heads), true)});
-  const TensorId out = graph_.op(
-      {.width = Size(value) * layer_.heads, .middle = context_.tokens}, {decoded});
+  const TensorId decoded = graph_.op(
+      {.width = value, .middle = context_.tokens, .outer = layer_.heads},
+      {weight("attn_v_b.weight"), graph_.view(attended, shape(rank, layer_.heads), true)});
+  const TensorId out =
+      graph_.op({.width = Size(value) * layer_.heads, .middle = context_.tokens}, {decoded});
   graph_.expand(out);
   const TensorId gate = linear("attn_gate", input);
   return linear("attn_output",
@@ -262,20 +261,19 @@ TensorId BlockGraph::expanded_attention(TensorId input) {
   const auto shape = [&](std::int64_t length, std::int64_t heads) {
     return Shape{.width = length, .middle = heads, .outer = context_.tokens};
   };
-  const TensorId query_turned =
-      rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
+  const TensorId query_turned = rotated(graph_.view(query, shape(turn, layer_.heads), true, false));
   const TensorId key_turned = rotated(graph_.view(mixed, shape(turn, 1), true, false));
-  const TensorId low = norm("attn_kv_a_norm",
-                            graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
+  const TensorId low =
+      norm("attn_kv_a_norm", graph_.view(mixed, {.width = rank, .middle = context_.tokens}, true));
   const TensorId both = linear("attn_kv_b", low);
   if (both == kNone) return kNone;
   Heads heads;
-  heads.value = graph_.op(shape(layer_.value_length, layer_.heads),
-                          {graph_.view(both, shape(layer_.value_length, layer_.heads), true, false)});
+  heads.value =
+      graph_.op(shape(layer_.value_length, layer_.heads),
+                {graph_.view(both, shape(layer_.value_length, layer_.heads), true, false)});
   heads.query = graph_.op(shape(layer_.key_length, layer_.heads),
                           {graph_.view(query, shape(plain, layer_.heads), true), query_turned});
-  const TensorId repeated =
-      graph_.op(shape(turn, layer_.heads), {key_turned, query_turned});
+  const TensorId repeated = graph_.op(shape(turn, layer_.heads), {key_turned, query_turned});
   heads.key = graph_.op(shape(layer_.key_length, layer_.heads),
                         {graph_.view(both, shape(plain, layer_.heads), true), repeated});
   return linear("attn_output", attend(heads, layer_.value_length));

@@ -26,7 +26,8 @@ TensorId BlockGraph::linear(std::string_view role, TensorId input) {
 }
 
 TensorId BlockGraph::norm(std::string_view role, TensorId input) {
-  const std::string name = std::string(role) + ".weight";
+  std::string name = std::string(role) + ".weight";
+  if (!has(name)) name = role;  // so falcon-h1 calls one of its norms
   if (!has(name) || input == kNone) return input;
   // With a bias it is a layer norm, which does not work in place.
   const bool in_place = !has(std::string(role) + ".bias");
@@ -44,26 +45,49 @@ TensorId BlockGraph::put_out(TensorId rows) {
   return graph_.op(shape, {rows, inputs_.output_rows});
 }
 
+TensorId BlockGraph::sum(TensorId a, TensorId b) {
+  return graph_.op(graph_.shape(a), {a, b}, true);
+}
+
+/// What attention, a recurrence or both make of the normalised input; kNone for neither.
+TensorId BlockGraph::mixed(TensorId input, TensorId normed) {
+  const bool everywhere = model_.rules->attention_everywhere;
+  TensorId out = kNone;
+  if (!layer_.recurrent || everywhere) out = attention(normed);
+  if (!layer_.recurrent) return out;
+  if (out == kNone) return recurrent(normed);
+  return everywhere ? sum(out, recurrent(norm("attn_norm", input))) : out;
+}
+
+/// The second half of a block: what is fed forward is added to `residual`.
+TensorId BlockGraph::fed_forward(TensorId residual, bool normed_before) {
+  if (has("channel_mix_key.weight")) {
+    return sum(channel_mix(norm("attn_norm_2", residual)), residual);
+  }
+  TensorId fed = residual;
+  if (has_ffn_norm()) {
+    fed = norm("ffn_norm", residual);
+  } else if (normed_before) {
+    fed = norm("post_attention_norm", residual);
+  }
+  fed = feed_forward(fed);
+  if (fed == kNone) return residual;
+  fed = norm("post_ffw_norm", fed);
+  return with_layer_embedding(norm("layer_output_norm", sum(fed, residual)));
+}
+
 TensorId BlockGraph::build(TensorId input) {
   input_ = input;
   if (has("altup_router.weight")) return build_altup(input);
-  const auto sum = [&](TensorId a, TensorId b) {
-    return graph_.op(graph_.shape(a), {a, b}, true);
-  };
-  // What stands before attention: nothing in models that normalise behind it.
+  // Nothing stands before attention in models that normalise behind it.
   const TensorId normed = norm("attn_norm", input);
   const bool before = normed != input;
-  const bool own_norm = has("ffn_norm.weight");
-  const bool behind = has("post_attention_norm.weight") && (own_norm || !before);
-  const bool parallel = before && !own_norm && !has("post_attention_norm.weight") &&
+  const bool post_norm = has("post_attention_norm.weight");
+  // Attention and feed-forward of the same input, side by side.
+  const bool parallel = before && !has_ffn_norm() && !post_norm &&
                         !has("attn_output_norm.weight") && !has("attn_norm_2.weight") &&
                         has("ffn_up.weight");
-  TensorId current = kNone;
-  if (!layer_.recurrent || model_.rules->attention_everywhere) current = attention(normed);
-  if (layer_.recurrent && current == kNone) current = recurrent(normed);
-  if (layer_.recurrent && model_.rules->attention_everywhere) {
-    current = sum(current, recurrent(norm("attn_norm", input)));
-  }
+  TensorId current = mixed(input, normed);
   TensorId residual = input;
   TensorId shared = normed;
   if (last()) {
@@ -73,28 +97,26 @@ TensorId BlockGraph::build(TensorId input) {
     if (parallel) shared = put_out(normed);
   }
   if (parallel) {
-    const TensorId fed = feed_forward(shared);
-    if (current == kNone) return sum(fed, residual);
-    return sum(sum(fed, residual), current);
+    const TensorId fed = sum(feed_forward(shared), residual);
+    return current == kNone ? fed : sum(fed, current);
   }
+  const bool behind = post_norm && (has_ffn_norm() || !before);
   if (current != kNone) {
     if (behind) current = norm("post_attention_norm", current);
-    residual = sum(current, residual);
-    residual = norm("attn_output_norm", residual);
+    residual = norm("attn_output_norm", sum(current, residual));
   }
-  if (has("channel_mix_key.weight")) {
-    return sum(channel_mix(norm("attn_norm_2", residual)), residual);
-  }
-  TensorId fed = residual;
-  if (own_norm) {
-    fed = norm("ffn_norm", residual);
-  } else if (!behind && before) {
-    fed = norm("post_attention_norm", residual);
-  }
-  fed = feed_forward(fed);
-  if (fed == kNone) return residual;
-  fed = norm("post_ffw_norm", fed);
-  return norm("layer_output_norm", sum(fed, residual));
+  return fed_forward(residual, before && !behind);
+}
+
+/// gemma4: each layer adds something of its own for each token.
+TensorId BlockGraph::with_layer_embedding(TensorId rows) {
+  if (inputs_.per_layer == kNone || !has("inp_gate.weight")) return rows;
+  TensorId low = linear("inp_gate", rows);
+  TensorId mine = graph_.view(inputs_.per_layer, graph_.shape(low), true, false);
+  if (last()) mine = put_out(mine);
+  low = graph_.op(graph_.shape(low), {low, mine}, true);
+  const TensorId added = norm("post_norm", linear("proj", low));
+  return graph_.op(graph_.shape(rows), {rows, added}, true);
 }
 
 }  // namespace picchio::gguf

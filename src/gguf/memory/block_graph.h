@@ -35,8 +35,7 @@ struct GraphInputs {
 class BlockGraph {
  public:
   BlockGraph(const ModelLayers& model, const Context& context, const Placed& where,
-             const Placement& placement, Graph& graph, const GraphInputs& inputs,
-             std::size_t index)
+             const Placement& placement, Graph& graph, const GraphInputs& inputs, std::size_t index)
       : model_(model),
         context_(context),
         where_(where),
@@ -53,6 +52,7 @@ class BlockGraph {
  private:
   [[nodiscard]] const HeaderTensor* find(std::string_view role) const;
   [[nodiscard]] bool has(std::string_view role) const { return find(role) != nullptr; }
+  [[nodiscard]] bool has_ffn_norm() const { return has("ffn_norm.weight") || has("ffn_norm"); }
   [[nodiscard]] BackendId backend(std::size_t device) const {
     return device == kHost ? graph_.host() : static_cast<BackendId>(device);
   }
@@ -61,6 +61,22 @@ class BlockGraph {
   }
   [[nodiscard]] bool last() const { return index_ + 1 == model_.layers.size(); }
 
+  [[nodiscard]] TensorId cache(const TensorType& type, Size numbers) {
+    const std::int64_t cells =
+        layer_.attention == Attention::sliding ? context_.cells_sliding : context_.cells;
+    return graph_.cache(cache_home(),
+                        numbers / type.block * type.block_bytes * cells * context_.streams);
+  }
+  [[nodiscard]] TensorId key_cache() {
+    return cache(*context_.key_type, Size(layer_.key_length) * layer_.kv_heads);
+  }
+  [[nodiscard]] TensorId value_cache() {
+    return cache(*context_.value_type, Size(layer_.value_length) * layer_.kv_heads);
+  }
+  [[nodiscard]] TensorId state_cache(std::int64_t numbers) {
+    return graph_.cache(cache_home(), Size(numbers) * context_.sequences * 4);
+  }
+
   TensorId weight(std::string_view role);
   /// Of `input`'s rows; kNone where the block has no such weight.
   TensorId linear(std::string_view role, TensorId input);
@@ -68,6 +84,10 @@ class BlockGraph {
   TensorId norm(std::string_view role, TensorId input);
   TensorId heads_of(TensorId numbers, std::int64_t length, std::int64_t heads);
   TensorId put_out(TensorId rows);
+  TensorId with_layer_embedding(TensorId rows);
+  TensorId sum(TensorId a, TensorId b);
+  TensorId mixed(TensorId input, TensorId normed);
+  TensorId fed_forward(TensorId residual, bool normed_before);
 
   // attention_graph.cpp
   struct Heads {
@@ -92,7 +112,14 @@ class BlockGraph {
   // feed_forward_graph.cpp
   TensorId feed_forward(TensorId input);
   TensorId dense(std::string_view suffix, TensorId input);
+  struct Choice {
+    TensorId experts = kNone;
+    TensorId shares = kNone;
+  };
   TensorId experts(TensorId input);
+  Choice chosen_experts(TensorId input);
+  TensorId inner_experts(TensorId input, TensorId chosen, std::int64_t width);
+  TensorId summed_experts(TensorId results);
 
   // altup_graph.cpp
   TensorId routed(TensorId row);
@@ -102,6 +129,7 @@ class BlockGraph {
 
   // recurrent_graph.cpp
   TensorId recurrent(TensorId input);
+  TensorId cleared_states(std::int64_t numbers);
   TensorId held_state(std::int64_t numbers);
   void keep_state(TensorId from, std::int64_t numbers);
   TensorId convolved(TensorId state, TensorId input, std::int64_t channels,

@@ -24,14 +24,14 @@ Result<ComputeBuffers> compute_buffers(const ModelLayers& model, const Context& 
                                        const Placed& where, const Placement& placement) {
   const Graph graph = model_graph(model, context, where, placement);
   if (!graph.fits()) {
-    return fail(ErrorKind::malformed, "a tensor of the computation passes a pebibyte");
+    return fail(ErrorKind::malformed, "a tensor of the computation passes 4 TiB");
   }
   std::vector<BackendTraits> traits;
+  traits.reserve(placement.devices.size());
   for (const PlannedDevice& device : placement.devices) {
-    traits.push_back(
-        {.offloads = placement.offload_operations && device.offloads_operations &&
-                     context.tokens >= kOffloadedTokens,
-         .largest_tensor = device.largest_tensor.value_or(0)});
+    traits.push_back({.offloads = placement.offload_operations && device.offloads_operations &&
+                                  context.tokens >= kOffloadedTokens,
+                      .largest_tensor = device.largest_tensor.value_or(0)});
   }
   const std::vector<std::int64_t> bytes =
       rehearse(graph, is_pipeline(where, placement) ? kPipelineCopies : 1, traits);

@@ -18,9 +18,7 @@ constexpr std::int64_t kMaxSequences = 256;
 // Slots of a llama-server that is not told how many: they share one pool of cells.
 constexpr std::int64_t kServerSlots = 4;
 
-std::int64_t padded(std::int64_t cells) {
-  return (cells + kCellStep - 1) / kCellStep * kCellStep;
-}
+std::int64_t padded(std::int64_t cells) { return (cells + kCellStep - 1) / kCellStep * kCellStep; }
 
 Result<> check_range(std::string_view what, std::int64_t value, std::int64_t most) {
   if (value >= 1 && value <= most) return {};
@@ -63,8 +61,7 @@ Result<> set_types(const ModelLayers& model, const ContextSettings& settings, Co
   if (!value) return std::unexpected(value.error());
   context.key_type = *key;
   context.value_type = *value;
-  context.flash_attention =
-      settings.flash_attention != FlashAttention::off && model.rules->flash;
+  context.flash_attention = settings.flash_attention != FlashAttention::off && model.rules->flash;
   if (!model.cached()) return {};
   if (context.value_type->block > 1 && !context.flash_attention) {
     return fail(ErrorKind::unsupported, "a quantized V cache ({}) needs flash attention{}",
@@ -88,8 +85,7 @@ Result<Context> context_of(const ModelLayers& model, std::optional<std::int64_t>
   context.sequences =
       settings.n_parallel.value_or(settings.program == Program::server ? kServerSlots : 1);
   const bool unified = settings.kv_unified.value_or(shared_by_default);
-  const std::int64_t asked =
-      settings.n_ctx != 0 ? settings.n_ctx : trained_context.value_or(0);
+  const std::int64_t asked = settings.n_ctx != 0 ? settings.n_ctx : trained_context.value_or(0);
   if (auto ok = check_range("a context", asked, kMaxContext); !ok) {
     return std::unexpected(ok.error());
   }
@@ -114,8 +110,7 @@ Result<Context> context_of(const ModelLayers& model, std::optional<std::int64_t>
       model.causal ? std::min(context.n_ctx, settings.n_batch) : settings.n_batch;
   const std::int64_t ubatch = std::min(batch, settings.n_ubatch);
   context.tokens = std::min(context.n_ctx, ubatch);
-  const std::int64_t most_outputs =
-      settings.program == Program::server ? context.sequences : batch;
+  const std::int64_t most_outputs = settings.program == Program::server ? context.sequences : batch;
   context.outputs = std::min(context.tokens, most_outputs);
   context.cells_sliding = context.cells;
   if (!settings.swa_full) {

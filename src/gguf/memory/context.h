@@ -25,8 +25,8 @@ struct ContextSettings {
   std::int64_t n_ctx = 0;  // 0: what the model was trained on
   std::int64_t n_batch = 2048;
   std::int64_t n_ubatch = 512;
-  std::optional<std::int64_t> n_parallel;
-  std::optional<bool> kv_unified;
+  std::optional<std::int64_t> n_parallel = std::nullopt;
+  std::optional<bool> kv_unified = std::nullopt;
   std::string cache_type_k = "f16";
   std::string cache_type_v = "f16";
   FlashAttention flash_attention = FlashAttention::automatic;

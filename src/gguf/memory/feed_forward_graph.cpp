@@ -2,6 +2,7 @@
 #include "gguf/memory/block_graph.h"
 
 #include <string>
+#include <vector>
 
 namespace picchio::gguf {
 
@@ -23,64 +24,82 @@ TensorId BlockGraph::dense(std::string_view suffix, TensorId input) {
   return linear("ffn_down" + tail, current);
 }
 
-TensorId BlockGraph::experts(TensorId input) {
+/// Which experts a row goes to, and their shares of it.
+BlockGraph::Choice BlockGraph::chosen_experts(TensorId input) {
   const HeaderTensor* router = find("ffn_gate_inp.weight");
-  const HeaderTensor* down = find("ffn_down_exps.weight");
-  if (router == nullptr || down == nullptr) return kNone;
   const Size rows = graph_.shape(input).middle;
   const std::int64_t all = router->ne[1];
-  const std::int64_t used = model_.experts_used;
-  const auto each = [&](Size width) {
-    return Shape{.width = width, .middle = used, .outer = rows};
-  };
   const TensorId probabilities =
-      graph_.op({.width = all, .middle = rows}, {weight("ffn_gate_inp.weight"), model_.rules->routes_early ? input_ : input});
-  TensorId choice = probabilities;
+      graph_.op({.width = all, .middle = rows},
+                {weight("ffn_gate_inp.weight"), model_.rules->routes_early ? input_ : input});
+  TensorId biased = probabilities;
   if (has("exp_probs_b.bias")) {
-    choice = graph_.op(graph_.shape(probabilities), {probabilities, weight("exp_probs_b.bias")},
-                       true);
+    biased =
+        graph_.op(graph_.shape(probabilities), {probabilities, weight("exp_probs_b.bias")}, true);
   }
-  const TensorId order = graph_.op(graph_.shape(probabilities), {choice});
-  const TensorId chosen = graph_.view(order, {.width = used, .middle = rows}, true);
-  const TensorId shares = graph_.op(
-      each(1), {graph_.view(probabilities, {.width = 1, .middle = all, .outer = rows}), chosen});
-  graph_.expand(shares);
-  TensorId current = kNone;
-  const HeaderTensor* merged = find("ffn_gate_up_exps.weight");
-  if (merged != nullptr) {
-    const TensorId both =
-        graph_.op(each(merged->ne[1]), {weight("ffn_gate_up_exps.weight"), input, chosen});
+  const TensorId order = graph_.op(graph_.shape(probabilities), {biased});
+  Choice out;
+  out.experts = graph_.view(order, {.width = model_.experts_used, .middle = rows}, true);
+  out.shares = graph_.op(
+      {.width = 1, .middle = model_.experts_used, .outer = rows},
+      {graph_.view(probabilities, {.width = 1, .middle = all, .outer = rows}), out.experts});
+  graph_.expand(out.shares);
+  return out;
+}
+
+/// What the chosen experts make of `input`, before it goes down.
+TensorId BlockGraph::inner_experts(TensorId input, TensorId chosen, std::int64_t width) {
+  const Shape in = graph_.shape(input);
+  const Size rows = model_.rules->weighs_before ? in.outer : in.middle;
+  const auto each = [&](Size numbers) {
+    return Shape{.width = numbers, .middle = model_.experts_used, .outer = rows};
+  };
+  const auto product = [&](std::string_view role, std::int64_t numbers) {
+    return graph_.op(each(numbers), {weight(role), input, chosen});
+  };
+  if (const HeaderTensor* merged = find("ffn_gate_up_exps.weight"); merged != nullptr) {
+    const TensorId both = product("ffn_gate_up_exps.weight", merged->ne[1]);
     const Shape half = each(merged->ne[1] / 2);
-    current = graph_.op(half, {graph_.view(both, half, true), graph_.view(both, half, true, false)});
-  } else {
-    const HeaderTensor* gate = find("ffn_gate_exps.weight");
-    const TensorId gates = gate == nullptr ? kNone
-                                           : graph_.op(each(gate->ne[1]),
-                                                       {weight("ffn_gate_exps.weight"), input, chosen});
-    const TensorId ups =
-        graph_.op(each(down->ne[0]), {weight("ffn_up_exps.weight"), input, chosen});
-    current = gates == kNone ? ups : graph_.op(each(down->ne[0]), {gates, ups});
+    return graph_.op(half, {graph_.view(both, half, true), graph_.view(both, half, true, false)});
   }
-  TensorId results =
-      graph_.op(each(down->ne[1]), {weight("ffn_down_exps.weight"), current, chosen});
-  results = graph_.op(graph_.shape(results), {results, shares}, true);
-  graph_.expand(results);
-  const Shape one{.width = down->ne[1], .middle = rows};
-  TensorId sum = kNone;
+  const bool gated = has("ffn_gate_exps.weight");
+  const TensorId gates = gated ? product("ffn_gate_exps.weight", width) : kNone;
+  const TensorId ups = product("ffn_up_exps.weight", width);
+  return gated ? graph_.op(each(width), {gates, ups}) : ups;
+}
+
+/// The sum of what each expert made of a row.
+TensorId BlockGraph::summed_experts(TensorId results) {
+  const Shape shape = graph_.shape(results);
+  const Shape row{.width = shape.width, .middle = shape.outer};
   std::vector<TensorId> parts;
-  for (std::int64_t i = 0; i < used; ++i) {
-    parts.push_back(graph_.view(results, one, true, i == 0));
+  parts.reserve(static_cast<std::size_t>(model_.experts_used));
+  for (std::int64_t i = 0; i < model_.experts_used; ++i) {
+    parts.push_back(graph_.view(results, row, true, i == 0));
     graph_.expand(parts.back());
   }
-  for (const TensorId part : parts) {
-    if (sum == kNone && used > 1) {
-      sum = part;
-      continue;
-    }
-    sum = sum == kNone ? graph_.op(one, {part}) : graph_.op(one, {sum, part}, true);
+  if (parts.size() == 1) return graph_.op(row, {parts.front()});
+  TensorId sum = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    sum = graph_.op(row, {sum, parts[i]}, true);
     graph_.expand(sum);
   }
   return sum;
+}
+
+TensorId BlockGraph::experts(TensorId input) {
+  const HeaderTensor* down = find("ffn_down_exps.weight");
+  if (down == nullptr || !has("ffn_gate_inp.weight") || model_.experts_used == 0) return kNone;
+  const Choice choice = chosen_experts(input);
+  const Shape out{
+      .width = down->ne[1], .middle = model_.experts_used, .outer = graph_.shape(input).middle};
+  TensorId rows = input;
+  if (model_.rules->weighs_before) rows = graph_.op(out, {input, choice.shares});
+  const TensorId inner = inner_experts(rows, choice.experts, down->ne[0]);
+  TensorId results = graph_.op(out, {weight("ffn_down_exps.weight"), inner, choice.experts});
+  if (!model_.rules->weighs_before) results = graph_.op(out, {results, choice.shares}, true);
+  graph_.expand(results);
+  return summed_experts(results);
 }
 
 TensorId BlockGraph::feed_forward(TensorId input) {

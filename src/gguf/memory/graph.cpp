@@ -5,8 +5,9 @@
 namespace picchio::gguf {
 namespace {
 
-// A pebibyte. Sums over a graph's tensors, which are far fewer than 2^13 in a layer, stay below 2^63.
-constexpr std::int64_t kLargestTensor = std::int64_t{1} << 50U;
+// 4 TiB. Sums over the tensors of a graph, of which 512 layers of 512 experts have less than 2^20,
+// stay below 2^63.
+constexpr std::int64_t kLargestTensor = std::int64_t{1} << 42U;
 
 }  // namespace
 
@@ -34,8 +35,8 @@ TensorId Graph::weight(const HeaderTensor& tensor, BackendId home, bool offloada
   return add(std::move(out));
 }
 
-TensorId Graph::cache(BackendId home) {
-  GraphTensor out{.shape = {.width = 0}};
+TensorId Graph::cache(BackendId home, Size bytes) {
+  GraphTensor out{.shape = {.width = bytes, .element_bytes = 1}};
   out.external = true;
   out.home = home;
   return add(std::move(out));

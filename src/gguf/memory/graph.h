@@ -33,17 +33,18 @@ struct GraphTensor {
   Shape shape = {};
   std::int64_t bytes = 0;
   std::vector<TensorId> sources = {};
-  TensorId root = kNone;        // a view's: whose memory it is
-  bool view = false;            // no computation of its own
-  bool at_start = true;         // a view's: of the beginning of its root
-  bool strided = false;         // its rows do not touch
-  bool may_overwrite = false;   // may take the place of a source of the same shape
-  bool external = false;        // weights and caches: not in a compute buffer
+  TensorId root = kNone;       // a view's: whose memory it is
+  bool view = false;           // no computation of its own
+  bool at_start = true;        // a view's: of the beginning of its root
+  bool strided = false;        // its rows do not touch
+  bool may_overwrite = false;  // may take the place of a source of the same shape
+  bool external = false;       // weights and caches: not in a compute buffer
   bool weight = false;
-  bool offloadable = false;     // a weight of the host that a device may copy
-  bool input = false;           // set from outside before the computation
-  bool output = false;          // read from outside behind it
-  BackendId home = kNone;       // where it must be; kNone: to be found out
+  bool offloadable = false;  // a weight of the host that a device may copy
+  bool dependency = false;   // only keeps its source alive up to its place in the order
+  bool input = false;        // set from outside before the computation
+  bool output = false;       // read from outside behind it
+  BackendId home = kNone;    // where it must be; kNone: to be found out
 };
 
 /// A file may lack any tensor: what is made of kNone alone is kNone, and a source that is kNone is
@@ -54,7 +55,8 @@ class Graph {
 
   TensorId input(const Shape& shape);
   TensorId weight(const HeaderTensor& tensor, BackendId home, bool offloadable);
-  TensorId cache(BackendId home);
+  /// `bytes` are what a backend copies that reads it from elsewhere.
+  TensorId cache(BackendId home, Size bytes);
   /// Memory to be written to.
   TensorId scratch(const Shape& shape);
   /// An operation with a result of its own.

@@ -76,8 +76,7 @@ Size Builder::indexer(const Layer& layer) {
 // deepseek4: behind the window, one key for so many tokens.
 Size Builder::compressed(const Layer& layer) {
   if (layer.compress_ratio == 0) return 0;
-  const std::int64_t groups =
-      (context_.cells + layer.compress_ratio - 1) / layer.compress_ratio;
+  const std::int64_t groups = (context_.cells + layer.compress_ratio - 1) / layer.compress_ratio;
   const std::int64_t cells = Size(groups).rounded_up(256).value_or_zero();
   const Size key = row_bytes(*context_.key_type, Size(layer.key_length) * layer.kv_heads);
   Size bytes = add(layer.indexer_keys > 0 ? kCompressedCache : kHighlyCompressedCache, cells, key);
@@ -100,6 +99,9 @@ Size Builder::state(const Layer& layer) const {
 
 Result<Caches> Builder::build() {
   Caches out;
+  out.kv_of_layer.reserve(model_.layers.size());
+  out.state_of_layer.reserve(model_.layers.size());
+  out.parts.reserve(sums_.size());
   for (const Layer& layer : model_.layers) {
     const Size kv = usual(layer) + indexer(layer) + compressed(layer);
     const Size held = state(layer);

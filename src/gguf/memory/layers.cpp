@@ -244,7 +244,8 @@ void Reader::set_indexer(const ModelLayers& model, std::int64_t index, Layer& la
 void Reader::set_attention(const ModelLayers& model, std::int64_t index, Layer& layer) const {
   const bool sliding = slides(model, index);
   layer.attention = sliding ? Attention::sliding : Attention::full;
-  const std::int64_t classic = heads() > 0 ? model.embedding / heads() : 0;
+  const std::int64_t all_heads = heads();
+  const std::int64_t classic = all_heads > 0 ? model.embedding / all_heads : 0;
   layer.key_length = hyper_.key_length.value_or(classic);
   layer.value_length = hyper_.value_length.value_or(classic);
   if (sliding) {
@@ -263,8 +264,8 @@ Result<Layer> Reader::layer(const ModelLayers& model, std::int64_t index) const 
   Layer layer;
   layer.heads = at(hyper_.head_count, index, 0);
   layer.kv_heads = at(hyper_.head_count_kv, index, layer.heads);
-  layer.recurrent = model.rules->recurrence != Recurrence::none &&
-                    is_recurrent(model, index, layer.kv_heads);
+  layer.recurrent =
+      model.rules->recurrence != Recurrence::none && is_recurrent(model, index, layer.kv_heads);
   const bool attends = model.rules->attends && layer.kv_heads > 0 &&
                        (!layer.recurrent || model.rules->attention_everywhere);
   if (attends) set_attention(model, index, layer);
@@ -310,9 +311,11 @@ Result<ModelLayers> Reader::read() {
                 model.experts_used, kMaxExperts);
   }
   model.indexer_top_k = hyper_.indexer_top_k.value_or(0);
+  model.indexer_heads = hyper_.indexer_head_count.value_or(0);
   model.causal = header_.causal_attention.value_or(true);
   model.mla = hyper_.key_length_mla.value_or(0) > 0 && hyper_.value_length_mla.value_or(0) > 0;
   set_sliding(model);
+  model.layers.reserve(static_cast<std::size_t>(model.blocks - nextn));
   for (std::int64_t i = 0; i < model.blocks - nextn; ++i) {
     auto made = layer(model, i);
     if (!made) return std::unexpected(made.error());

@@ -53,7 +53,8 @@ struct ModelLayers {
   bool sliding = false;     // has the second cache, whether or not a layer is in it
   std::int64_t experts_used = 0;
   std::int64_t indexer_top_k = 0;
-  bool mla = false;         // caches hold compressed keys only
+  std::int64_t indexer_heads = 0;
+  bool mla = false;  // caches hold compressed keys only
   bool causal = true;
   bool tied_output = false;
   std::map<std::string_view, const HeaderTensor*> others;  // that are in no block

@@ -4,7 +4,7 @@
 #include "gguf/memory/size.h"
 #include "gguf/memory/weights.h"
 
-#include <array>
+#include <string>
 
 namespace picchio::gguf {
 namespace {
@@ -56,6 +56,21 @@ Result<> check_total(const MemoryUse& use) {
   return fail(ErrorKind::malformed, "this takes more than 2^63 bytes of memory");
 }
 
+std::vector<std::string> guesses_of(const ModelLayers& model, const Placement& placement) {
+  std::vector<std::string> out;
+  if (!model.known) {
+    out.push_back("the architecture is not known: it is taken for a classic transformer");
+  }
+  const Reserve& reserve = model.rules->reserve;
+  if (reserve.embeddings + reserve.cells + reserve.head_cells + reserve.indexers > 0) {
+    out.push_back("the compute buffer of this architecture is a generous estimate");
+  }
+  if (!placement.devices.empty()) {
+    out.push_back("what a GPU's driver takes for itself is not in this");
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<MemoryForecast> forecast(const std::vector<Header>& shards, const ContextSettings& settings,
@@ -84,9 +99,7 @@ Result<MemoryForecast> forecast(const std::vector<Header>& shards, const Context
   if (ok) ok = put(out, kHost, &MemoryUse::output_buffer, logits.value_or_zero());
   if (ok) ok = check_total(out.all);
   if (!ok) return std::unexpected(ok.error());
-  if (!model->known) {
-    out.guesses.push_back("the architecture is not known: taken for a classic transformer");
-  }
+  out.guesses = guesses_of(*model, placement);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "gguf/token_use.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace picchio::gguf {
@@ -46,18 +47,18 @@ class Builder {
   }
   TensorId weight(const HeaderTensor& tensor) {
     const std::size_t device = device_of(tensor, where_, placement_);
-    return graph_.weight(tensor, backend(device),
-                         is_offloadable(tensor, placement_));
+    return graph_.weight(tensor, backend(device), is_offloadable(tensor, placement_));
   }
   [[nodiscard]] bool head_is_offloadable(const HeaderTensor& head) const {
     HeaderTensor plain = head;
     plain.name = "output.weight";  // a tied head is the embedding's name only
     return is_offloadable(plain, placement_);
   }
-  TensorId norm(std::string_view name, TensorId input) {
-    const HeaderTensor* tensor = find(name);
+  TensorId norm(const std::string& name, TensorId input, bool in_place) {
+    const HeaderTensor* tensor = find(name + ".weight");
     if (tensor == nullptr) return input;
-    return graph_.op(graph_.shape(input), {input, weight(*tensor)}, true);
+    const TensorId even = graph_.op(graph_.shape(input), {input}, in_place);
+    return graph_.op(graph_.shape(input), {even, weight(*tensor)}, true);
   }
   [[nodiscard]] bool alibi() const {
     for (const std::string_view name : {"bloom", "mpt", "jais", "refact"}) {
@@ -67,9 +68,11 @@ class Builder {
   }
 
   TensorId embedded();
+  void make_layer_embeddings(TensorId current);
   TensorId stacked(TensorId current);
   TensorId merged(TensorId current);
-  void hold_ready(const Shape& row);
+  void hold_ready(TensorId tokens_rows);
+  [[nodiscard]] Size reserved() const;
   TensorId rotation(const TensorType& type, std::int64_t Layer::* length, bool largest);
   void make_inputs();
   void make_cache_inputs(std::size_t which, std::int64_t cells);
@@ -87,43 +90,52 @@ TensorId Builder::embedded() {
   const Shape row{.width = model_.embedding, .middle = context_.tokens};
   const TensorId tokens = graph_.input({.width = context_.tokens});
   const HeaderTensor* table = find("token_embd.weight");
-  TensorId current = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
-  graph_.expand(current);
+  const TensorId rows = graph_.op(row, {table != nullptr ? weight(*table) : kNone, tokens});
+  graph_.expand(rows);
+  TensorId current = rows;
+  const bool normed = find("token_embd_norm.weight") != nullptr;
+  if (!normed) hold_ready(rows);
   const HeaderTensor* positions = find("position_embd.weight");
   if (positions != nullptr) {
     const TensorId placed = graph_.op(row, {weight(*positions), inputs_.positions});
     current = graph_.op(row, {current, placed}, true);
     inputs_.positions = kNone;  // no other use of it
   }
-  current = norm("token_embd_norm.weight", current);
+  current = norm("token_embd_norm", current, true);
   graph_.expand(current);
-  hold_ready(row);
+  if (normed) hold_ready(rows);
+  make_layer_embeddings(current);
   return stacked(current);
+}
+
+/// gemma3n and gemma4: an embedding of each token for each layer.
+void Builder::make_layer_embeddings(TensorId current) {
+  const HeaderTensor* table = find("per_layer_token_embd.weight");
+  const HeaderTensor* projection = find("per_layer_model_proj.weight");
+  if (table == nullptr || projection == nullptr) return;
+  const Shape wide{.width = table->ne[0], .middle = context_.tokens};
+  const TensorId tokens = graph_.input({.width = context_.tokens});
+  const TensorId found = graph_.op(wide, {weight(*table), tokens});
+  // gemma3n scales them in another shape, for which it takes new memory.
+  const bool apart = find("altup_proj.weight") != nullptr;
+  const TensorId selected = apart ? graph_.op(wide, {graph_.view(found, wide)}) : found;
+  graph_.expand(selected);
+  const TensorId projected = graph_.op(wide, {weight(*projection), current});
+  TensorId mixed = graph_.op(wide, {graph_.view(projected, wide)});
+  mixed = graph_.op(wide, {mixed, selected}, true);
+  inputs_.per_layer = graph_.op(wide, {graph_.view(mixed, wide, true)});
 }
 
 /// gemma3n: the predictions that blocks work on, made of the one embedding.
 TensorId Builder::stacked(TensorId current) {
   const HeaderTensor* more = find("altup_proj.weight");
-  const HeaderTensor* table = find("per_layer_token_embd.weight");
-  const HeaderTensor* model_projection = find("per_layer_model_proj.weight");
-  if (more == nullptr || table == nullptr || model_projection == nullptr) return current;
+  if (more == nullptr) return current;
   const Shape row = graph_.shape(current);
-  const Shape wide{.width = table->ne[0], .middle = context_.tokens};
-  const TensorId tokens = graph_.input({.width = context_.tokens});
-  const TensorId found = graph_.op(wide, {weight(*table), tokens});
-  const TensorId selected = graph_.op(wide, {graph_.view(found, wide)});
-  graph_.expand(selected);
-  const TensorId projected = graph_.op(wide, {weight(*model_projection), current});
-  TensorId mixed = graph_.op(wide, {graph_.view(projected, wide)});
-  mixed = graph_.op(wide, {mixed, selected}, true);
-  inputs_.per_layer = graph_.op(wide, {graph_.view(mixed, wide, true)});
   const TensorId magnitude = row_magnitude(graph_, current);
   const Shape others{.width = row.width, .middle = row.middle, .outer = more->ne[2]};
-  const TensorId added =
-      graph_.op(others, {weight(*more), graph_.op(others, {current})});
-  const TensorId scaled =
-      graph_.op(others, {graph_.op(others, {added, magnitude}, true), row_magnitude(graph_, added)},
-                true);
+  const TensorId added = graph_.op(others, {weight(*more), graph_.op(others, {current})});
+  const TensorId scaled = graph_.op(
+      others, {graph_.op(others, {added, magnitude}, true), row_magnitude(graph_, added)}, true);
   const Shape all{.width = row.width, .middle = row.middle, .outer = Size(more->ne[2]) + 1};
   return graph_.op(all, {current, scaled});
 }
@@ -140,18 +152,32 @@ TensorId Builder::merged(TensorId current) {
   const TensorId scaled = graph_.op(
       others, {graph_.op(others, {projected, magnitude}, true), row_magnitude(graph_, projected)},
       true);
-  const TensorId sum =
-      graph_.op(row, {graph_.view(current, row), graph_.view(scaled, row, true)});
+  const TensorId sum = graph_.op(row, {graph_.view(current, row), graph_.view(scaled, row, true)});
   Shape out = row;
   out.middle = context_.outputs;
   return graph_.op(out, {sum, inputs_.output_rows});
+}
+
+/// Numbers a token that are held back for what of an architecture the graph does not follow.
+Size Builder::reserved() const {
+  const Reserve& reserve = model_.rules->reserve;
+  Size indexer = 0;
+  Size heads = 0;
+  for (const Layer& layer : model_.layers) {
+    indexer = Size::larger(indexer, layer.indexer_keys);
+    heads = Size::larger(heads, layer.heads);
+  }
+  return Size(reserve.embeddings) * model_.embedding + Size(reserve.cells) * context_.cells +
+         Size(reserve.head_cells) * heads * context_.cells +
+         Size(reserve.indexers) * model_.indexer_heads * indexer;
 }
 
 // Besides tokens the engine holds ready what else may come in: rows of embeddings, alone and among
 // tokens. Nobody reads the result, which therefore stays. Inferred from the buffers of llama.cpp
 // 0.7.0, to the byte: three inputs of a row, the last of them behind all other inputs, one result,
 // three numbers a token.
-void Builder::hold_ready(const Shape& row) {
+void Builder::hold_ready(TensorId tokens_rows) {
+  const Shape row = graph_.shape(tokens_rows);
   graph_.expand(graph_.input(row));
   graph_.expand(graph_.input({.width = context_.tokens, .middle = 2}));
   const TensorId mask = graph_.input({.width = context_.tokens});
@@ -166,7 +192,11 @@ void Builder::hold_ready(const Shape& row) {
         inputs_.state_rows, inputs_.output_rows}) {
     if (input != kNone) graph_.expand(input);
   }
-  graph_.expand(graph_.op(row, {alone, graph_.input(row), mask}));
+  graph_.expand(graph_.op(row, {tokens_rows, alone, graph_.input(row), mask}));
+  const Size reserve = reserved();
+  if (reserve.value_or_zero() > 0) {
+    graph_.expand(graph_.op({.width = reserve, .middle = context_.tokens}, {tokens_rows}));
+  }
 }
 
 void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
@@ -178,8 +208,7 @@ void Builder::make_cache_inputs(std::size_t which, std::int64_t cells) {
   }
   inputs_.mask[which] =
       graph_.input({.width = cells, .middle = context_.tokens, .element_bytes = element});
-  inputs_.key_cells[which] =
-      graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+  inputs_.key_cells[which] = graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
   Size values = context_.tokens;
   if (!context_.flash_attention) {
     std::int64_t widest = 0;
@@ -217,10 +246,9 @@ void Builder::make_inputs() {
   if (!model_.rules->attends) return;
   make_cache_inputs(0, context_.cells);
   if (model_.rules->extra == ExtraCache::indexer) {
-    inputs_.indexer_mask = graph_.input(
-        {.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
-    inputs_.indexer_cells =
-        graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
+    inputs_.indexer_mask =
+        graph_.input({.width = context_.cells, .middle = context_.tokens, .element_bytes = kHalf});
+    inputs_.indexer_cells = graph_.input({.width = context_.tokens, .element_bytes = kIndexBytes});
     std::int64_t width = 0;
     for (const Layer& layer : model_.layers) width = std::max(width, layer.indexer_keys);
     inputs_.indexer_rotation = graph_.input({.width = width, .middle = width});
@@ -229,15 +257,16 @@ void Builder::make_inputs() {
 }
 
 void Builder::put_out(TensorId current) {
-  current = norm("output_norm.weight", merged(current));
+  // With a bias it is a layer norm, which does not work in place.
+  current = norm("output_norm", merged(current), find("output_norm.bias") == nullptr);
   graph_.set_output(current);
   const HeaderTensor* head = find("output.weight");
   if (head == nullptr && model_.tied_output) head = find("token_embd.weight");
   if (head != nullptr) {
     const std::size_t device = device_of_head(*head, where_, placement_);
-    const TensorId logits = graph_.op(
-        {.width = head->ne[1], .middle = context_.outputs},
-        {graph_.weight(*head, backend(device), head_is_offloadable(*head)), current});
+    const TensorId logits =
+        graph_.op({.width = head->ne[1], .middle = context_.outputs},
+                  {graph_.weight(*head, backend(device), head_is_offloadable(*head)), current});
     graph_.set_output(logits);
     current = logits;
   }

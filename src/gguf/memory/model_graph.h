@@ -1,6 +1,6 @@
 // The graph that the engine builds for the largest micro-batch of a model, as far as its tensors'
-// names and shapes tell it. Operations that work in the place of their only source (a bias, a scale,
-// an activation) are left out: they take no memory.
+// names and shapes tell it. Operations that work in the place of their only source (a bias, a
+// scale, an activation) are left out: they take no memory.
 #pragma once
 
 #include "gguf/memory/context.h"

@@ -13,6 +13,7 @@ namespace {
 /// Shares of the devices, each added to the ones before it, from 0 to 1.
 std::vector<float> cumulative_shares(const Placement& placement, std::size_t devices) {
   std::vector<float> shares;
+  shares.reserve(devices);
   float sum = 0;
   for (std::size_t i = 0; i < devices; ++i) {
     const double share = placement.tensor_split.empty()
@@ -35,6 +36,7 @@ std::vector<float> cumulative_shares(const Placement& placement, std::size_t dev
 constexpr std::int64_t kTrialTokens = 512;
 
 bool takes(const PlannedDevice& device, const HeaderTensor& tensor) {
+  if (!device.scans_mamba && tensor.name.ends_with(".ssm_a") && tensor.ne[0] > 1) return false;
   if (!device.largest_tensor) return true;
   // The product with a batch has to fit as well.
   Size product = Size(tensor.ne[1]) * kTrialTokens * 4;
@@ -44,12 +46,7 @@ bool takes(const PlannedDevice& device, const HeaderTensor& tensor) {
 }
 
 bool fits(const HeaderTensor& tensor, std::size_t device, const Placement& placement) {
-  if (device == kHost) return true;
-  if (!placement.devices[device].scans_mamba && tensor.name.ends_with(".ssm_a") &&
-      tensor.ne[0] > 1) {
-    return false;
-  }
-  return takes(placement.devices[device], tensor);
+  return device == kHost || takes(placement.devices[device], tensor);
 }
 
 bool is_expert(std::string_view role) {
@@ -76,9 +73,8 @@ Result<Placed> placed(const ModelLayers& model, const Placement& placement) {
   }
   Placed out;
   out.layers.assign(model.layers.size(), kHost);
-  out.used_devices =
-      placement.split_layers ? placement.devices.size()
-                             : std::min<std::size_t>(placement.devices.size(), 1);
+  out.used_devices = placement.split_layers ? placement.devices.size()
+                                            : std::min<std::size_t>(placement.devices.size(), 1);
   // The output counts as one layer behind the blocks, those of next-token prediction among them.
   const std::int64_t all = model.blocks + 1;
   const std::int64_t on_devices = out.used_devices == 0 ? 0
@@ -116,8 +112,7 @@ std::size_t device_of(const HeaderTensor& tensor, std::size_t block, std::string
   return fits(tensor, device, placement) ? device : kHost;
 }
 
-std::size_t device_of(const HeaderTensor& tensor, const Placed& where,
-                      const Placement& placement) {
+std::size_t device_of(const HeaderTensor& tensor, const Placed& where, const Placement& placement) {
   if (always_on_host(tensor.name)) return kHost;
   // Used in the first layer, whatever their names say.
   for (const std::string_view early : {"per_layer_model_proj.", "per_layer_proj_norm.", "rope_"}) {
@@ -133,9 +128,8 @@ std::size_t device_of_head(const HeaderTensor& tensor, const Placed& where,
 
 bool is_offloadable(const HeaderTensor& tensor, const Placement& placement) {
   return !always_on_host(tensor.name) && !is_repacked(tensor, placement) &&
-         std::ranges::all_of(placement.devices, [&](const PlannedDevice& device) {
-           return takes(device, tensor);
-         });
+         std::ranges::all_of(placement.devices,
+                             [&](const PlannedDevice& device) { return takes(device, tensor); });
 }
 
 bool is_repacked(const HeaderTensor& tensor, const Placement& placement) {

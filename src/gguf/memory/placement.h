@@ -14,18 +14,19 @@
 namespace picchio::gguf {
 
 struct PlannedDevice {
-  std::string name;
+  std::string name = {};
   std::int64_t free_bytes = 0;  // shares of layers follow it, unless a split is asked for
   /// The largest tensor that it takes: Vulkan's limit of a storage buffer. Larger weights stay on
   /// the host.
-  std::optional<std::int64_t> largest_tensor;
-  /// Computes with weights of the host in large batches, for which it holds copies of them: CUDA and
-  /// Vulkan do, devices behind RPC do not.
+  std::optional<std::int64_t> largest_tensor = std::nullopt;
+  /// Computes with weights of the host in large batches, for which it holds copies of them: CUDA
+  /// and Vulkan do, devices behind RPC do not.
   bool offloads_operations = true;
   /// Gives the host memory of its own kind for weights that it may read: CUDA and Vulkan do. Such
   /// weights are not repacked.
   bool pins_host_memory = true;
-  /// Runs the first Mamba's scan; Vulkan runs the second's only, and leaves the first's to the host.
+  /// Runs the first Mamba's scan; Vulkan runs the second's only, and leaves the first's to the
+  /// host.
   bool scans_mamba = true;
 };
 

@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace picchio::gguf {
 namespace {
@@ -81,8 +84,8 @@ Header header_of(const json& row) {
         {tensor[0].get<std::string>(), type->id, tensor[2].get<std::vector<std::uint64_t>>()});
   }
   const std::string bytes = spec.header();
-  auto header = read_header(as_bytes(bytes),
-                            static_cast<std::int64_t>(bytes.size() + spec.data_bytes()));
+  auto header =
+      read_header(as_bytes(bytes), static_cast<std::int64_t>(bytes.size() + spec.data_bytes()));
   EXPECT_TRUE(header) << header.error().message;
   return header.value_or(Header{});
 }
@@ -164,86 +167,87 @@ Placement placement_of(const json& row) {
   return out;
 }
 
-/// Whether `bytes` are what the engine printed as `mib`, which is rounded to `digits`.
-bool prints_as(double bytes, double mib, double slack) {
-  return std::abs(bytes / kMiB - mib) <= slack + 1e-6;
+/// Whether `bytes` are what the engine printed as `mib`, give or take its rounding.
+bool prints_as(std::int64_t bytes, double mib, double rounding) {
+  return std::abs(static_cast<double>(bytes) / kMiB - mib) <= rounding + 1e-6;
 }
 
-struct Mismatch {
-  std::string what;
-};
+constexpr double kRounding = 0.005;  // MiB: two digits behind the point
 
-class Comparison {
+/// What the engine prints in full: contexts, caches, states, weights, the output buffer.
+class ExactParts {
  public:
-  Comparison(const json& row, const MemoryForecast& mine) : row_(row), mine_(mine) {}
+  ExactParts(const json& row, const MemoryForecast& mine) : row_(row), mine_(mine) {}
 
-  void compare() {
+  /// What differs, in words.
+  std::vector<std::string> faults() {
     context();
     caches();
+    state();
+    output();
     breakdown();
     mapped();
+    return std::move(faults_);
   }
-  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
 
  private:
   void expect(bool ok, const std::string& what) {
     if (!ok) faults_.push_back(what);
   }
+  void expect_mib(const std::string& what, std::int64_t bytes, double mib, double rounding) {
+    expect(prints_as(bytes, mib, rounding),
+           fmt::format("{}: {} MiB, engine {}", what, static_cast<double>(bytes) / kMiB, mib));
+  }
   void context() {
     const auto same = [&](const char* key, std::int64_t value) {
-      if (!row_[key].is_number()) return;
-      expect(row_[key].get<std::int64_t>() == value,
-             fmt::format("{} {} is {}", key, row_[key].dump(), value));
+      expect(row_[key] == value, fmt::format("{}: {}, engine {}", key, value, row_[key].dump()));
     };
     same("ctx", mine_.context.n_ctx);
     same("ctx_seq", mine_.context.cells);
     same("np", mine_.context.sequences);
-    if (row_.contains("output_buffer_mib")) {
-      for (const auto& [device, mib] : row_["output_buffer_mib"].items()) {
-        expect(prints_as(static_cast<double>(mine_.host.output_buffer), mib.get<double>(), 0.005),
-               fmt::format("output buffer {} is {}", mib.dump(),
-                           static_cast<double>(mine_.host.output_buffer) / kMiB));
-      }
-    }
   }
   void caches() {
     double kv = 0;
     double printed = 0;
     for (const json& part : row_["kv"]) {
-      if (!part.contains("cells") || part["layers"] == 0) continue;
-      printed += 1;
+      if (part["layers"] == 0) continue;
       kv += part["mib"].get<double>();
-      const std::int64_t cells = part["cells"].get<std::int64_t>();
-      expect(std::ranges::any_of(
-                 mine_.caches,
-                 [&](const CachePart& mine) {
-                   return mine.cells == cells &&
-                          mine.streams == part["streams"] &&
-                          prints_as(static_cast<double>(mine.bytes), part["mib"].get<double>(),
-                                    0.005);
-                 }),
-             "no cache like " + part.dump());
+      printed += 1;
+      const bool found = std::ranges::any_of(mine_.caches, [&](const CachePart& mine) {
+        return mine.cells == part["cells"] && mine.streams == part["streams"] &&
+               prints_as(mine.bytes, part["mib"].get<double>(), kRounding);
+      });
+      expect(found, "no cache like " + part.dump());
     }
-    expect(prints_as(static_cast<double>(mine_.all.kv_cache), kv, 0.005 * printed),
-           fmt::format("KV {} is {}", kv, static_cast<double>(mine_.all.kv_cache) / kMiB));
-    double state = row_["recurrent_state_bytes"].get<double>() / kMiB;
-    double parts = static_cast<double>(row_["recurrent"].size());
-    if (row_.contains("dsv4_state")) {
-      for (const json& part : row_["dsv4_state"]) {
+    expect_mib("keys and values", mine_.all.kv_cache, kv, kRounding * printed);
+  }
+  void state() {
+    double state = 0;
+    double printed = 0;
+    for (const char* list : {"recurrent", "dsv4_state"}) {
+      if (!row_.contains(list)) continue;
+      for (const json& part : row_[list]) {
         state += part["mib"].get<double>();
-        parts += 1;
+        printed += 1;
       }
     }
-    expect(prints_as(static_cast<double>(mine_.all.recurrent_state), state, 0.005 * parts + 1e-5),
-           fmt::format("state {} is {}", state,
-                       static_cast<double>(mine_.all.recurrent_state) / kMiB));
+    expect_mib("recurrent state", mine_.all.recurrent_state, state, kRounding * printed);
   }
-  void whole(const json& part, const char* key, std::int64_t bytes, std::int64_t slack = 0) {
-    const std::int64_t mib = part[key].get<std::int64_t>();
-    const auto mine = bytes >> 20;
-    expect(mine >= mib - slack && mine <= mib + slack,
-           fmt::format("{} {} {} is {}", part["device"].dump(), key, mib,
-                       static_cast<double>(bytes) / kMiB));
+  void output() {
+    if (!row_.contains("output_buffer_mib")) return;
+    for (const auto& [device, mib] : row_["output_buffer_mib"].items()) {
+      expect_mib("output buffer", mine_.host.output_buffer, mib.get<double>(), kRounding);
+    }
+  }
+  /// Whole MiB, cut.
+  void expect_whole(const json& part, const char* key, std::int64_t bytes) {
+    expect(bytes / (std::int64_t{1} << 20U) == part[key].get<std::int64_t>(),
+           fmt::format("{} on {}: {} MiB, engine {}", key, part["device"].dump(),
+                       static_cast<double>(bytes) / kMiB, part[key].dump()));
+  }
+  void expect_use(const json& part, const MemoryUse& use, std::int64_t weights) {
+    expect_whole(part, "model", weights);
+    expect_whole(part, "context", use.kv_cache + use.recurrent_state);
   }
   void breakdown() {
     if (!row_.contains("memory_breakdown")) return;
@@ -251,28 +255,22 @@ class Comparison {
     for (const json& part : row_["memory_breakdown"]) {
       const std::string name = part["device"].get<std::string>();
       if (name == "CPU_REPACK") {
-        whole(part, "model", mine_.repacked);
+        expect_whole(part, "model", mine_.repacked);
       } else if (name == "Host") {
-        whole(part, "model", mine_.host.weights - mine_.repacked);
-        whole(part, "context", mine_.host.kv_cache + mine_.host.recurrent_state);
-      } else if (device < mine_.devices.size()) {
-        whole(part, "model", mine_.devices[device].weights);
-        whole(part, "context",
-              mine_.devices[device].kv_cache + mine_.devices[device].recurrent_state);
+        expect_use(part, mine_.host, mine_.host.weights - mine_.repacked);
+      } else {
+        ASSERT_LT(device, mine_.devices.size()) << name;
+        expect_use(part, mine_.devices[device], mine_.devices[device].weights);
         ++device;
       }
     }
   }
+  /// Runs that loaded a model print the mapped ranges of its file, each rounded.
   void mapped() {
-    if (row_["alloc"] != "real") return;
-    for (const auto& [name, mib] : row_["model_buffer_mib"].items()) {
-      if (name != "CPU_Mapped") continue;
-      const double parts = row_["model_buffers"].get<double>();
-      expect(prints_as(static_cast<double>(mine_.host.weights), mib.get<double>(),
-                       0.005 * (parts + 1)),
-             fmt::format("weights {} are {}", mib.dump(),
-                         static_cast<double>(mine_.host.weights) / kMiB));
-    }
+    const json& buffers = row_["model_buffer_mib"];
+    if (row_["alloc"] != "real" || !buffers.contains("CPU_Mapped")) return;
+    expect_mib("mapped weights", mine_.host.weights, buffers["CPU_Mapped"].get<double>(),
+               kRounding * (row_["model_buffers"].get<double>() + 1));
   }
 
   const json& row_;
@@ -280,49 +278,130 @@ class Comparison {
   std::vector<std::string> faults_;
 };
 
-TEST(PlanLabels, ExactParts) {
+bool is_host(std::string_view buffer) { return buffer == "CPU" || buffer == "Vulkan_Host"; }
+
+/// How the work of a run was divided.
+std::string group_of(const json& row) {
+  const Arguments args(row);
+  std::int64_t devices = 0;
+  for (const auto& [name, mib] : row["compute_buffer_mib"].items())
+    devices += is_host(name) ? 0 : 1;
+  if (devices == 0) return "host only";
+  if (devices > 1) return "several devices";
+  const bool limited = row["tag"].get_ref<const std::string&>().starts_with("vk-");
+  const bool split = args.has("-cmoe") || args.has("-ncmoe") || args.has("-ncffn") ||
+                     args.has("-ot") || args.number("-ngl").value_or(0) < 99;
+  return limited || split ? "partial offload" : "one device";
+}
+
+/// Errors of compute buffers: forecast / engine - 1.
+class Errors {
+ public:
+  void add(double error) { errors_.push_back(error); }
+  [[nodiscard]] double share_within(double bound) const {
+    const auto within =
+        std::ranges::count_if(errors_, [&](double error) { return std::abs(error) <= bound; });
+    return static_cast<double>(within) / static_cast<double>(errors_.size());
+  }
+  [[nodiscard]] std::string line(const std::string& name) const {
+    std::vector<double> sizes;
+    for (const double error : errors_) sizes.push_back(std::abs(error));
+    std::ranges::sort(sizes);
+    const auto low = std::ranges::count_if(errors_, [](double error) { return error < -0.05; });
+    return fmt::format(
+        "| {:<32} | {:>4} | {:>6.2f} % | {:>5.1f} % | {:>6.1f} % | {:>5.1f} % | {:>5.1f} % | "
+        "{:>5.1f} % | {:>5.1f} % | {:>3} |",
+        name, sizes.size(), 100 * sizes[sizes.size() / 2], 100 * sizes[sizes.size() * 9 / 10],
+        100 * sizes.back(), 100 * share_within(0.01), 100 * share_within(0.05),
+        100 * share_within(0.15), 100 * share_within(0.30), low);
+  }
+
+ private:
+  std::vector<double> errors_;
+};
+
+struct Table {
+  std::map<std::string, Errors> lines;
+  std::map<std::string, Errors> groups;
+  std::int64_t runs = 0;
+  std::int64_t low_runs = 0;  // with any buffer low by more than 5 %
+
+  void add(const json& row, const MemoryForecast& mine) {
+    const std::string group = group_of(row);
+    const std::string tool = row["tool"].get<std::string>();
+    std::size_t device = 0;
+    bool low = false;
+    for (const auto& [name, mib] : sorted_devices(row)) {
+      const MemoryUse& use = is_host(name) ? mine.host : mine.devices.at(device++);
+      if (mib <= 0) continue;
+      const double error = static_cast<double>(use.compute_buffer) / kMiB / mib - 1;
+      low = low || error < -0.05;
+      lines[group + (is_host(name) ? ", host" : ", device")].add(error);
+      lines["by tool: " + tool].add(error);
+      groups[group].add(error);
+    }
+    ++runs;
+    low_runs += low ? 1 : 0;
+  }
+
+  /// The host behind the devices, which are in their order.
+  static std::vector<std::pair<std::string, double>> sorted_devices(const json& row) {
+    std::vector<std::pair<std::string, double>> out;
+    for (const auto& [name, mib] : row["compute_buffer_mib"].items()) {
+      out.emplace_back(name, mib.get<double>());
+    }
+    std::ranges::stable_sort(out, {}, [](const auto& part) { return is_host(part.first); });
+    return out;
+  }
+
+  void print() const {
+    std::cout
+        << "| compute buffers                  |    n |   median | 90th pct |    worst | within "
+           "1 % |     5 % |    15 % |    30 % | low |\n";
+    for (const auto& [name, errors] : lines) std::cout << errors.line(name) << "\n";
+    std::cout << low_runs << " of " << runs << " runs have a buffer that is low by more than 5 %\n";
+  }
+};
+
+bool is_refusal(const json& row) {
+  return !row.contains("compute_buffer_mib") || row["np"].is_null();
+}
+
+// An abort of the engine's that no rule foresees: kimi-linear with three sequences.
+bool is_abort(const json& row) { return row["tag"] == "c5000np3" && row["arch"] == "kimi-linear"; }
+
+TEST(PlanLabels, EveryRunAsTheEngineAllocatedIt) {
   std::ifstream in(labels() / "plan-labels.jsonl");
   std::ifstream models_in(labels() / "plan-models.json");
   if (!in || !models_in) GTEST_SKIP() << "no shared/labels beside the source tree";
   const json models = json::parse(models_in);
   std::map<std::string, std::vector<Header>> headers;
   for (const auto& [name, row] : models.items()) headers[name] = {header_of(row)};
-  const bool dump = std::getenv("PLAN_DUMP") != nullptr;
-  std::ofstream csv;
-  if (dump) csv.open(std::getenv("PLAN_DUMP"));
-  std::map<std::string, int> seen;
-  int bad = 0, n = 0;
+  Table table;
   for (std::string line; std::getline(in, line);) {
     const json row = json::parse(line);
     const std::string file = row["file"].get<std::string>();
-    const auto found = headers.find(file.substr(0, file.rfind(".gguf")));
     const std::string what = file + " " + row["tag"].get<std::string>();
-    if (const char* only = std::getenv("PLAN_ONLY"); only != nullptr && what != only) continue; //DBG
-    ++n;
-    const auto mine = forecast(found->second, settings_of(row), placement_of(row));
-    const bool refused = !row.contains("compute_buffer_mib") || row["np"].is_null();
-    if (!mine) {
-      if (!refused) std::cout << what << ": " << mine.error().message << "\n", ++bad;
+    const auto model = headers.find(file.substr(0, file.rfind(".gguf")));
+    ASSERT_NE(model, headers.end()) << what;
+    const auto mine = forecast(model->second, settings_of(row), placement_of(row));
+    if (is_refusal(row)) {
+      EXPECT_TRUE(!mine || is_abort(row)) << what << " is refused by the engine";
       continue;
     }
-    if (refused) { std::cout << what << ": not refused\n"; continue; }
-    Comparison compared(row, *mine);
-    compared.compare();
-    if (!compared.faults().empty()) {
-      ++bad;
-      if (++seen[row["arch"].get<std::string>() + compared.faults().front().substr(0, 8)] <= 2)
-        for (const auto& fault : compared.faults()) std::cout << what << ": " << fault << "\n";
+    ASSERT_TRUE(mine) << what << ": " << mine.error().message;
+    for (const std::string& fault : ExactParts(row, *mine).faults()) {
+      ADD_FAILURE() << what << ": " << fault;
     }
-    if (dump) {
-      json out;
-      out["file"] = file; out["tag"] = row["tag"];
-      out["host"] = static_cast<double>(mine->host.compute_buffer) / kMiB;
-      out["devices"] = json::array();
-      for (const auto& d : mine->devices) out["devices"].push_back(static_cast<double>(d.compute_buffer) / kMiB);
-      csv << out.dump() << "\n";
-    }
+    table.add(row, *mine);
   }
-  std::cout << bad << " of " << n << " bad\n";
+  table.print();
+  EXPECT_GT(table.runs, 2000);
+  EXPECT_GE(table.groups["host only"].share_within(0.05), 0.9);
+  EXPECT_GE(table.groups["one device"].share_within(0.05), 0.9);
+  EXPECT_GE(table.groups["partial offload"].share_within(0.15), 0.9);
+  EXPECT_GE(table.groups["several devices"].share_within(0.30), 0.9);
+  EXPECT_LE(static_cast<double>(table.low_runs), 0.02 * static_cast<double>(table.runs));
 }
 
 }  // namespace

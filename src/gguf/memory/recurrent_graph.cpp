@@ -5,17 +5,28 @@
 
 namespace picchio::gguf {
 
+/// States of sequences that begin are cleared in their cache first: so early in the order that the
+/// block before may not be done yet.
+TensorId BlockGraph::cleared_states(std::int64_t numbers) {
+  const TensorId states = state_cache(numbers);
+  graph_.expand(graph_.write(states, {}));
+  return states;
+}
+
 /// The state of every sequence, read from the cache.
 TensorId BlockGraph::held_state(std::int64_t numbers) {
-  return graph_.op({.width = numbers, .middle = context_.sequences},
-                   {graph_.cache(cache_home()), inputs_.state_rows});
+  const TensorId states = cleared_states(numbers);
+  const TensorId held =
+      graph_.op({.width = numbers, .middle = context_.sequences}, {states, inputs_.state_rows});
+  graph_.expand(held);
+  return held;
 }
 
 /// Stores what a result holds of the state.
 void BlockGraph::keep_state(TensorId from, std::int64_t numbers) {
   const TensorId part =
       graph_.view(from, {.width = numbers, .middle = context_.sequences}, true, false);
-  graph_.expand(graph_.write(graph_.cache(cache_home()), {part}));
+  graph_.expand(graph_.write(state_cache(numbers), {part}));
 }
 
 /// The convolution over `channels` of `input`, which `state` goes before.
@@ -30,8 +41,7 @@ TensorId BlockGraph::convolved(TensorId state, TensorId input, std::int64_t chan
 
 /// A scan's result: a row for each token, and the new state behind them.
 TensorId BlockGraph::scanned(std::int64_t width, std::initializer_list<TensorId> sources) {
-  const Size whole =
-      Size(width) * context_.tokens + Size(layer_.inner_state) * context_.sequences;
+  const Size whole = Size(width) * context_.tokens + Size(layer_.inner_state) * context_.sequences;
   const TensorId out = graph_.op({.width = whole}, sources);
   keep_state(out, layer_.inner_state);
   return out;
@@ -67,17 +77,17 @@ TensorId BlockGraph::mamba(TensorId input) {
   const TensorId state = held_state(layer_.conv_state);
   const TensorId both = linear("ssm_in", input);
   if (both == kNone) return input;
-  const TensorId x = convolved(state, graph_.view(both, row, true), inner, layer_.conv_state,
-                               "ssm_conv1d.weight");
+  const TensorId x =
+      convolved(state, graph_.view(both, row, true), inner, layer_.conv_state, "ssm_conv1d.weight");
   const TensorId parameters = linear("ssm_x", x);
   if (parameters == kNone) return input;
   TensorId rank = graph_.view(parameters, {.width = step->ne[0], .middle = context_.tokens}, true);
   rank = norm("ssm_dt_norm", rank);
   const TensorId seen = graph_.view(x, {.width = 1, .middle = inner, .outer = context_.tokens});
   const TensorId steps = linear("ssm_dt", rank);
-  const TensorId scan = scanned(inner, {graph_.cache(cache_home()), seen, steps, weight("ssm_a"),
-                                        graph_.view(parameters, row, true, false),
-                                        inputs_.state_rows});
+  const TensorId scan =
+      scanned(inner, {cleared_states(layer_.inner_state), seen, steps, weight("ssm_a"),
+                      graph_.view(parameters, row, true, false), inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(both, row, true, false)});
   const TensorId kept = graph_.op(row, {x, weight("ssm_d")}, true);
   const TensorId sum = graph_.op(row, {graph_.view(scan, row), kept}, true);
@@ -103,7 +113,7 @@ TensorId BlockGraph::mamba2(TensorId input) {
   const TensorId seen = graph_.view(mixed, row, true);
   const TensorId steps = graph_.op(steps_row, {graph_.view(all, steps_row, true, false)});
   const TensorId scan =
-      scanned(inner, {graph_.cache(cache_home()), seen, steps, weight("ssm_a"),
+      scanned(inner, {cleared_states(layer_.inner_state), seen, steps, weight("ssm_a"),
                       graph_.view(mixed, row, true, false), inputs_.state_rows});
   const TensorId gate = graph_.op(row, {graph_.view(all, row, true)});
   const TensorId kept = graph_.op(row, {seen, weight("ssm_d")}, true);
@@ -119,8 +129,7 @@ TensorId BlockGraph::delta_scan(const Heads& heads, TensorId decay, TensorId sha
                                 std::int64_t width) {
   const TensorId state = held_state(layer_.inner_state);
   const Shape row{.width = width, .middle = context_.tokens};
-  const TensorId scan =
-      scanned(width, {heads.query, heads.key, heads.value, decay, share, state});
+  const TensorId scan = scanned(width, {heads.query, heads.key, heads.value, decay, share, state});
   return norm("ssm_norm", graph_.view(scan, row, true));
 }
 
@@ -138,8 +147,8 @@ TensorId BlockGraph::gated_delta(TensorId input) {
   const TensorId share = linear("ssm_beta", input);
   const TensorId decay = linear("ssm_alpha", input);
   if (mixed == kNone) return input;
-  const TensorId all = convolved(held_state(layer_.conv_state), mixed, channels,
-                                 layer_.conv_state, "ssm_conv1d.weight");
+  const TensorId all = convolved(held_state(layer_.conv_state), mixed, channels, layer_.conv_state,
+                                 "ssm_conv1d.weight");
   const Shape key_row{.width = keys, .middle = context_.tokens};
   Heads heads;
   heads.query = graph_.op(key_row, {graph_.view(all, key_row, true)});
@@ -208,9 +217,8 @@ TensorId BlockGraph::lightning(TensorId input) {
 
 /// The tokens before: the state's, then the batch's own.
 TensorId BlockGraph::shifted(TensorId input, TensorId state) {
-  return graph_.op(graph_.shape(input),
-                   {graph_.view(state, {.width = model_.embedding}, true),
-                    graph_.view(input, graph_.shape(input), true)});
+  return graph_.op(graph_.shape(input), {graph_.view(state, {.width = model_.embedding}, true),
+                                         graph_.view(input, graph_.shape(input), true)});
 }
 
 TensorId BlockGraph::time_mix(TensorId input) {
@@ -235,8 +243,8 @@ TensorId BlockGraph::time_mix(TensorId input) {
   const TensorId gate = part("time_mix_gate");
   const TensorId decay_low = part("time_mix_decay_w1");
   const TensorId decay = decay_low != kNone ? linear("time_mix_decay_w2", decay_low) : kNone;
-  const TensorId scan = scanned(model_.embedding, {keys, values, receptance, decay,
-                                                   held_state(layer_.inner_state)});
+  const TensorId scan =
+      scanned(model_.embedding, {keys, values, receptance, decay, held_state(layer_.inner_state)});
   TensorId out = graph_.op(row, {graph_.view(scan, row, true)});
   out = graph_.op(row, {graph_.view(out, row)});
   if (gate != kNone) out = graph_.op(row, {out, gate}, true);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <cstdio> //DBG
-#include <cstdlib> //DBG
 
 namespace picchio::gguf {
 namespace {
@@ -73,6 +71,7 @@ class Allocator {
       for (const TensorId source : tensor(id).sources) release(source);
     }
     std::vector<std::int64_t> out;
+    out.reserve(buffers_.size());
     for (const Buffer& buffer : buffers_) out.push_back(buffer.high_water());
     return out;
   }
@@ -97,9 +96,7 @@ class Allocator {
   void count() {
     for (const TensorId id : schedule_.order) {
       const GraphTensor& here = tensor(id);
-      // The scheduler's own readers of copied tensors are views without an operation.
-      const bool reader = here.view && here.shape.width.value_or_zero() == 0;
-      if (here.root != kNone && !reader) ++place(here.root).views;
+      if (here.root != kNone && !here.dependency) ++place(here.root).views;
       if (here.input) allocate(id);
       for (const TensorId source : here.sources) {
         ++place(source).readers;
@@ -146,7 +143,6 @@ class Allocator {
       }
     }
     mine.at = buffers_[mine.buffer].take(padded(here.bytes));
-    if (std::getenv("T_DBG") != nullptr && here.bytes > 0) std::fprintf(stderr, "b%d take %d %.3f at %.3f (high %.3f)\n", int(mine.buffer), int(id), double(here.bytes) / 1048576, double(mine.at) / 1048576, double(buffers_[mine.buffer].high_water()) / 1048576); //DBG
   }
 
   void release(TensorId id) {
@@ -167,7 +163,6 @@ class Allocator {
     if (tensor(id).output) return;
     Place& mine = place(id);
     buffers_[mine.buffer].give_back(mine.at, padded(tensor(id).bytes));
-    if (std::getenv("T_DBG") != nullptr) std::fprintf(stderr, "b%d free %d %.3f at %.3f\n", int(mine.buffer), int(id), double(tensor(id).bytes) / 1048576, double(mine.at) / 1048576); //DBG
     mine.held = false;
   }
 

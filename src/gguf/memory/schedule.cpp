@@ -97,6 +97,9 @@ class Scheduler {
       }
       if (mine == kNone) mine = graph_.host();
     }
+    for (const TensorId id : graph_.leaves()) {
+      if (backend(id) == kNone) backend(id) = graph_.host();
+    }
   }
 
   TensorId add_copy(TensorId of, BackendId where) {
@@ -137,6 +140,7 @@ class Scheduler {
       GraphTensor reader{.sources = {source}};
       reader.root = tensor(source).root != kNone ? tensor(source).root : source;
       reader.view = true;
+      reader.dependency = true;
       reader.at_start = false;
       out_.tensors.push_back(reader);
       out_.backends.push_back(backend(source));
@@ -149,10 +153,9 @@ class Scheduler {
   }
 
   [[nodiscard]] bool brings_a_weight(TensorId id, BackendId where) {
-    return !inputs_.empty() &&
-           std::ranges::any_of(tensor(id).sources, [&](TensorId source) {
-             return tensor(source).weight && backend(source) != where;
-           });
+    return !inputs_.empty() && std::ranges::any_of(tensor(id).sources, [&](TensorId source) {
+      return tensor(source).weight && backend(source) != where;
+    });
   }
 
   void split() {
@@ -165,11 +168,9 @@ class Scheduler {
           if (current != kNone) close_split(current);
           current = mine;
         }
-        // By index: copies make the list of tensors grow.
-        for (std::size_t i = 0; i < tensor(id).sources.size(); ++i) {
-          const TensorId read = readable(tensor(id).sources[i], current);
-          tensor(id).sources[i] = read;
-        }
+        std::vector<TensorId> read = tensor(id).sources;
+        for (TensorId& source : read) source = readable(source, current);
+        tensor(id).sources = std::move(read);
       }
       split_.push_back(id);
     }
@@ -192,7 +193,8 @@ class Scheduler {
 
 }  // namespace
 
-Schedule scheduled(const Graph& graph, std::int64_t copies, const std::vector<BackendTraits>& traits) {
+Schedule scheduled(const Graph& graph, std::int64_t copies,
+                   const std::vector<BackendTraits>& traits) {
   return Scheduler(graph, copies, traits).run();
 }
 

@@ -24,6 +24,7 @@ class Sums {
 
   [[nodiscard]] Result<Weights> sums() const {
     Weights out{host_.value_or_zero(), repacked_.value_or_zero(), {}};
+    out.devices.reserve(devices_.size());
     bool fit = host_.fits() && repacked_.fits();
     for (const Size& device : devices_) {
       fit = fit && device.fits();
