@@ -39,11 +39,13 @@ struct PlannedMemory {
 
 /// One way to run it.
 struct PlannedSetting {
-  std::int64_t n_ctx = 0;  // as the engine rounds it, of all sequences together
+  std::int64_t n_ctx = 0;           // as the engine rounds it, of all sequences together
+  std::int64_t n_ctx_sequence = 0;  // what one of them may use of it
   std::int64_t sequences = 1;
   std::int64_t n_ubatch = 0;
   std::int64_t n_gpu_layers = 0;  // with the output layer, which engines count as one
   std::int64_t n_cpu_moe = 0;
+  bool op_offload = true;  // the GPU computes large batches of the host's layers
   std::string cache_type_k;
   std::string cache_type_v;
   bool flash_attention = true;
@@ -75,15 +77,15 @@ struct Plan {
   std::optional<std::int64_t> trained_context;
   std::int64_t layers = 0;  // with the output layer
   bool has_experts = false;
-  std::int64_t margin = 0;  // bytes to leave free on each device
-  std::string room_from;    // "free now, by nvml", "as given"; of the devices
-  PlannedSetting asked;     // what was not asked for as engines do without
+  std::int64_t margin = 0;                      // bytes to leave free on each device
+  std::string room_from;                        // "free now, by nvml", "as given"; of the devices
+  PlannedSetting asked;                         // what was not asked for as engines do without
   std::optional<PlannedSetting> best;           // absent: nothing fits
   std::optional<PlannedSetting> small_cache;    // as asked, with a quantized cache; that fits
   std::optional<std::int64_t> longest_context;  // of `best`
   std::optional<DecodeEstimate> decode;         // of `best`, else of `asked`
   std::string no_decode;                        // why there is none
-  std::vector<std::string> guesses;             // sentences
+  std::vector<std::string> notes;               // what is a guess, and what is not in it
 };
 
 }  // namespace picchio

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "report/layout.h"
+#include "report/names.h"
 
 #include <fmt/format.h>
 
@@ -28,11 +29,20 @@ void add(Lines& lines, std::string_view label, std::string_view value) {
   }
 }
 
+/// "RTX 4090"
+std::string short_name(const std::string& name) {
+  std::string out = report::without_vendor(name);
+  for (const std::string_view family : {"GeForce ", "Radeon "}) {
+    if (out.starts_with(family)) out.erase(0, family.size());
+  }
+  return out;
+}
+
 std::string bytes_or_dash(std::int64_t bytes) { return bytes == 0 ? "-" : format_bytes(bytes); }
 
 void add_memory(Lines& lines, const PlannedMemory& row) {
   lines.push_back(fmt::format(
-      "{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {}", fit(plain(row.name), kDeviceName),
+      "{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {}", fit(short_name(row.name), kDeviceName),
       kDeviceName, bytes_or_dash(row.weights), bytes_or_dash(row.kv_cache + row.recurrent_state),
       bytes_or_dash(row.compute_buffer + row.output_buffer), format_bytes(row.total()),
       row.free ? format_bytes(*row.free) : "?", name_of(row.fit)));
@@ -71,9 +81,10 @@ std::string where_it_ends(const Plan& plan, const PlannedSetting& setting, Fit f
   const auto look = [&](const PlannedMemory& memory) {
     if (memory.fit != fit || !memory.free) return;
     const std::int64_t left = *memory.free - memory.total();
-    parts.push_back(left < 0 ? fmt::format("{} lacks {}", plain(memory.name), format_bytes(-left))
-                             : fmt::format("{} has {} left, less than {}", plain(memory.name),
-                                           format_bytes(left), format_bytes(plan.margin)));
+    parts.push_back(left < 0
+                        ? fmt::format("{} lacks {}", short_name(memory.name), format_bytes(-left))
+                        : fmt::format("{} has {} left, less than {}", short_name(memory.name),
+                                      format_bytes(left), format_bytes(plan.margin)));
   };
   for (const PlannedMemory& device : setting.devices) look(device);
   look(setting.host);
@@ -156,6 +167,7 @@ std::string llama_cpp_flags(const PlannedSetting& setting) {
   if (!setting.devices.empty()) out.push_back(fmt::format("-ngl {}", setting.n_gpu_layers));
   out.push_back(fmt::format("-c {}", setting.n_ctx));
   if (setting.n_cpu_moe > 0) out.push_back(fmt::format("--n-cpu-moe {}", setting.n_cpu_moe));
+  if (!setting.op_offload) out.emplace_back("--no-op-offload");
   if (setting.cache_type_k != "f16") out.push_back("-ctk " + setting.cache_type_k);
   if (setting.cache_type_v != "f16") out.push_back("-ctv " + setting.cache_type_v);
   return fmt::format("{}", fmt::join(out, " "));
@@ -166,7 +178,7 @@ std::string ollama_parameters(const PlannedSetting& setting) {
   if (setting.n_cpu_moe > 0) return "has no parameter for experts on the host";
   std::string out;
   if (!setting.devices.empty()) out = fmt::format("num_gpu {}, ", setting.n_gpu_layers);
-  out += fmt::format("num_ctx {}", setting.n_ctx / std::max<std::int64_t>(setting.sequences, 1));
+  out += fmt::format("num_ctx {}", setting.n_ctx_sequence);
   if (setting.cache_type_k == "f16" && setting.cache_type_v == "f16") return out;
   return out +
          fmt::format("; OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE={}", setting.cache_type_k);
@@ -191,7 +203,7 @@ std::string plan_text(const Plan& plan) {
         fmt::format("{} tokens at most with these layers", *plan.longest_context));
   }
   add(lines, "decode", decode_text(plan));
-  for (const std::string& guess : plan.guesses) add(lines, "guess", plain(guess));
+  for (const std::string& note : plan.notes) add(lines, "note", plain(note));
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 

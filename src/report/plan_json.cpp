@@ -40,10 +40,12 @@ Json setting_json(const PlannedSetting& setting) {
   for (const PlannedMemory& device : setting.devices) devices.push_back(memory_json(device));
   return {{"fit", name_of(setting.fit)},
           {"n_ctx", setting.n_ctx},
+          {"n_ctx_sequence", setting.n_ctx_sequence},
           {"sequences", setting.sequences},
           {"n_ubatch", setting.n_ubatch},
           {"n_gpu_layers", setting.n_gpu_layers},
           {"n_cpu_moe", setting.n_cpu_moe},
+          {"op_offload", setting.op_offload},
           {"cache_type_k", setting.cache_type_k},
           {"cache_type_v", setting.cache_type_v},
           {"flash_attention", setting.flash_attention},
@@ -87,7 +89,7 @@ Json plan_document(const Plan& plan) {
           {"longest_context", value_or_null(plan.longest_context)},
           {"decode_estimate", decode_json(plan)},
           {"no_decode_estimate", text_or_null(plan.no_decode)},
-          {"guesses", plan.guesses}};
+          {"notes", plan.notes}};
 }
 
 }  // namespace

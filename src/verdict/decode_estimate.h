@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace picchio {
@@ -15,6 +16,7 @@ struct ReadMemory {
   std::int64_t bytes_per_token = 0;
   std::optional<double> peak_bytes_per_second;  // a device's by its data sheet, the host's measured
   bool host = false;
+  std::string name = {};
 };
 
 /// Of a device's theoretical peak, healthy runs reached so much of it.
@@ -25,6 +27,10 @@ inline constexpr double kMostOfPeak = 0.93;
 /// small blocks holds back.
 inline constexpr double kLeastOfSum = 0.25;
 inline constexpr double kMostOfSum = 0.8;
+
+/// However fast a GPU's memory is, launching the kernels of a token takes so long (roofline.h).
+inline constexpr double kLeastLaunch = 0.001;  // seconds
+inline constexpr double kMostLaunch = 0.002;
 
 /// The memories are read one after the other. Absent: a memory that is read has no known speed, or
 /// nothing is read.

@@ -6,7 +6,7 @@ namespace picchio {
 namespace {
 
 TEST(DecodeEstimate, OneMemoryByItsPeak) {
-  const auto rate = decode_rate({{5'000'000'000, 1e12, false}}, 100);
+  const auto rate = decode_rate({{5'000'000'000, 1e12, false, ""}}, 100);
   ASSERT_TRUE(rate);
   EXPECT_DOUBLE_EQ(rate->least, 200 * kLeastOfPeak);
   EXPECT_DOUBLE_EQ(rate->most, 200 * kMostOfPeak);
@@ -15,17 +15,24 @@ TEST(DecodeEstimate, OneMemoryByItsPeak) {
 }
 
 TEST(DecodeEstimate, MemoriesAreReadOneAfterTheOther) {
-  const auto device = decode_rate({{4'000'000'000, 1e12, false}}, 0);
-  const auto host = decode_rate({{1'000'000'000, 5e10, true}}, 0);
+  const auto device = decode_rate({{4'000'000'000, 1e12, false, ""}}, 0);
+  const auto host = decode_rate({{1'000'000'000, 5e10, true, ""}}, 0);
   const auto both = decode_rate({{4'000'000'000, 1e12, false}, {1'000'000'000, 5e10, true}}, 0);
   ASSERT_TRUE(device && host && both);
   EXPECT_DOUBLE_EQ(1 / both->most, 1 / device->most + 1 / host->most);
   EXPECT_DOUBLE_EQ(1 / both->least, 1 / device->least + 1 / host->least);
 }
 
+TEST(DecodeEstimate, NoGpuIsFasterThanItsLaunches) {
+  const auto rate = decode_rate({{1'000'000, 1e12, false, ""}}, 0);
+  ASSERT_TRUE(rate);
+  EXPECT_DOUBLE_EQ(rate->most, 1000);
+  EXPECT_DOUBLE_EQ(rate->least, 500);
+}
+
 TEST(DecodeEstimate, NoneWithoutASpeedOfWhatIsRead) {
-  EXPECT_FALSE(decode_rate({{1, std::nullopt, false}}, 0));
-  EXPECT_FALSE(decode_rate({{1, 0.0, false}}, 0));
+  EXPECT_FALSE(decode_rate({{1, std::nullopt, false, ""}}, 0));
+  EXPECT_FALSE(decode_rate({{1, 0.0, false, ""}}, 0));
   EXPECT_FALSE(decode_rate({}, 0));
   EXPECT_TRUE(decode_rate({{1, 1e9, false}, {0, std::nullopt, true}}, 0))
       << "nothing is read of it";

@@ -222,6 +222,7 @@ ExitCode plan(const Arguments& arguments) {
 
   Progress progress;
   Machine machine = read_machine();
+  wish->cache_bytes = machine.last_level_cache_bytes;
   bool asked = false;
   wish->ram_speed = [&]() -> std::optional<double> {
     // Once: measuring takes a second.

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gguf/memory/token_reads.h"
 #include "verdict/decode_estimate.h"
+#include "verdict/roofline.h"
 
 #include <fmt/format.h>
 
@@ -40,11 +41,13 @@ class Planner {
   [[nodiscard]] PlannedSetting setting(const gguf::Choice& choice) const {
     PlannedSetting out;
     out.n_ctx = choice.need.context.n_ctx;
+    out.n_ctx_sequence = choice.need.context.cells;
     out.sequences = choice.need.context.sequences;
     out.n_ubatch = choice.need.context.tokens;
     const std::int64_t layers = choice.placement.n_gpu_layers;
     out.n_gpu_layers = layers < 0 ? advice_.layers : std::min(layers, advice_.layers);
     out.n_cpu_moe = choice.placement.n_cpu_moe;
+    out.op_offload = choice.placement.offload_operations;
     out.cache_type_k = choice.context.cache_type_k;
     out.cache_type_v = choice.context.cache_type_v;
     out.flash_attention = choice.need.context.flash_attention;
@@ -59,55 +62,67 @@ class Planner {
 
   /// Of a choice, at the beginning and with its context full.
   void estimate(const gguf::Choice& choice, Plan& out) const {
-    const std::int64_t sequences = std::max<std::int64_t>(choice.need.context.sequences, 1);
-    const auto empty = rate(choice, 0, out.no_decode);
-    const auto full = rate(choice, choice.need.context.n_ctx / sequences, out.no_decode);
+    const auto empty = memories(choice, 0, out.no_decode);
+    const auto full = memories(choice, choice.need.context.cells, out.no_decode);
     if (!empty || !full) return;
-    out.decode = DecodeEstimate{.empty = *empty, .full = *full, .from = bandwidths(choice)};
+    const auto first = decode_rate(*empty, 0);
+    const auto last = decode_rate(*full, choice.need.context.cells);
+    if (first && last) out.decode = DecodeEstimate{*first, *last, bandwidths(*empty)};
   }
 
  private:
-  [[nodiscard]] std::optional<DecodeRate> rate(const gguf::Choice& choice, std::int64_t depth,
-                                               std::string& why_not) const {
+  [[nodiscard]] std::optional<std::vector<ReadMemory>> memories(const gguf::Choice& choice,
+                                                                std::int64_t depth,
+                                                                std::string& why_not) const {
     const auto reads = gguf::token_reads(model_.headers, choice.context, choice.placement, depth);
     if (!reads) {
       why_not = reads.error().message;
       return std::nullopt;
     }
-    std::vector<ReadMemory> memories;
+    std::vector<ReadMemory> out;
     std::int64_t on_devices = 0;
     for (std::size_t i = 0; i < reads->devices.size(); ++i) {
-      memories.push_back({reads->devices[i], room_.devices[i].peak_bytes_per_second, false});
+      if (reads->devices[i] == 0) continue;
+      const RoomDevice& device = room_.devices[i];
+      if (!device.peak_bytes_per_second) {
+        why_not =
+            fmt::format("nobody tells how fast the memory of {} is; --gpu NAME does", device.name);
+        return std::nullopt;
+      }
+      out.push_back({reads->devices[i], device.peak_bytes_per_second, false, device.name});
       on_devices += reads->devices[i];
-      if (reads->devices[i] > 0 && !room_.devices[i].peak_bytes_per_second) {
-        why_not = fmt::format("nobody tells how fast the memory of {} is; --gpu NAME does",
-                              room_.devices[i].name);
-        return std::nullopt;
-      }
     }
-    if (reads->host > on_devices / kOneInSoMany) {
-      const std::optional<double> speed = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
-      if (!speed) {
-        why_not = "the speed of this machine's RAM is not known";
-        return std::nullopt;
-      }
-      memories.push_back({reads->host, speed, true});
-    }
-    return decode_rate(memories, depth);
+    if (reads->host <= on_devices / kOneInSoMany) return out;
+    return with_host(std::move(out), reads->host, why_not);
   }
 
-  [[nodiscard]] std::string bandwidths(const gguf::Choice& choice) const {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < choice.need.devices.size(); ++i) {
-      const auto& peak = room_.devices[i].peak_bytes_per_second;
-      if (choice.need.devices[i].weights == 0 || !peak) continue;
-      parts.push_back(fmt::format("{} to {} % of the {:.0f} GB/s of {}", 100 * kLeastOfPeak,
-                                  100 * kMostOfPeak, *peak / 1e9, room_.devices[i].name));
+  [[nodiscard]] std::optional<std::vector<ReadMemory>> with_host(std::vector<ReadMemory> out,
+                                                                 std::int64_t bytes,
+                                                                 std::string& why_not) const {
+    if (wish_.cache_bytes && bytes < kTimesTheCaches * *wish_.cache_bytes) {
+      why_not = fmt::format(
+          "a token reads {} from the host, which may lie in the CPU's {} of "
+          "caches, and nobody tells how fast those are",
+          format_bytes(bytes), format_bytes(*wish_.cache_bytes));
+      return std::nullopt;
     }
     const auto speed = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
-    if (parts.empty() && speed) {
-      parts.push_back(fmt::format("{} to {} % of the {:.0f} GB/s measured of this RAM",
-                                  100 * kLeastOfSum, 100 * kMostOfSum, *speed / 1e9));
+    if (!speed) {
+      why_not = "the speed of this machine's RAM is not known";
+      return std::nullopt;
+    }
+    out.push_back({bytes, speed, true, "this machine's RAM"});
+    return out;
+  }
+
+  static std::string bandwidths(const std::vector<ReadMemory>& memories) {
+    std::vector<std::string> parts;
+    parts.reserve(memories.size());
+    for (const ReadMemory& memory : memories) {
+      parts.push_back(fmt::format("{:.0f} to {:.0f} % of the {:.0f} GB/s of {}",
+                                  100 * (memory.host ? kLeastOfSum : kLeastOfPeak),
+                                  100 * (memory.host ? kMostOfSum : kMostOfPeak),
+                                  memory.peak_bytes_per_second.value_or(0) / 1e9, memory.name));
     }
     return fmt::format("{}", fmt::join(parts, "; "));
   }
@@ -159,8 +174,8 @@ Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, cons
   out.longest_context = advice->longest_context;
   const bool as_asked = advice->asked.fit == Fit::fits || !advice->best;
   planner.estimate(as_asked ? advice->asked : *advice->best, out);
-  out.guesses = advice->asked.need.guesses;
-  out.guesses.insert(out.guesses.end(), room.notes.begin(), room.notes.end());
+  out.notes = advice->asked.need.guesses;
+  out.notes.insert(out.notes.end(), room.notes.begin(), room.notes.end());
   return out;
 }
 

@@ -16,8 +16,11 @@ namespace picchio {
 struct PlanWish {
   gguf::Wish wish;  // its placement's devices are taken from the room
   std::int64_t margin = gguf::kUsualMargin;
-  /// Bytes per second of this machine's RAM, asked for where an estimate needs it.
+  /// Bytes per second of this machine's RAM, asked for where an estimate needs it. Empty: not
+  /// known.
   std::function<std::optional<double>()> ram_speed;
+  /// A model must not lie in them for that speed to say anything.
+  std::optional<std::int64_t> cache_bytes;
 };
 
 /// Errors are the engine's refusals, naming the model.

@@ -152,8 +152,10 @@ class Search {
       return placement;
     };
     const auto layers = largest(0, layers_, [&](std::int64_t n) { return fits(context, with(n)); });
-    if (!layers) return std::nullopt;
-    return fitting(context, with(*layers));
+    if (layers) return fitting(context, with(*layers));
+    // Without a layer the device still computes large batches, with copies of the host's weights.
+    placement.offload_operations = false;
+    return fitting(context, with(0));
   }
 
   const std::vector<Header>& shards_;

@@ -132,7 +132,9 @@ TEST(Fit, OneMoreWouldBeTooMuch) {
     EXPECT_LE(advice->best->need.devices[0].total(), room.devices[0]) << percent;
     ASSERT_GE(placement.n_gpu_layers, 0);
     ASSERT_LT(placement.n_gpu_layers, advice->layers);
-    ++placement.n_gpu_layers;
+    // Of no layers the next larger choice is to compute large batches all the same.
+    if (placement.offload_operations) ++placement.n_gpu_layers;
+    placement.offload_operations = true;
     const auto more = forecast(shards, wish.context, placement);
     ASSERT_TRUE(more);
     EXPECT_GT(more->devices[0].total(), room.devices[0]) << percent;
