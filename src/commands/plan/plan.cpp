@@ -46,6 +46,7 @@ struct PlanOptions {
   std::int64_t margin_mib = gguf::kUsualMargin >> 20;
   RoomWish room;
   bool one_shot = false;
+  bool no_op_offload = false;
   bool json = false;
 };
 
@@ -111,6 +112,8 @@ void add_options(CLI::App& app, PlanOptions& options) {
       ->check(whole_between(0, 1 << 30))
       ->capture_default_str();
   app.add_flag("--cpu", options.room.cpu_only, "plan for the CPU alone");
+  app.add_flag("--no-op-offload", options.no_op_offload,
+               "large batches of the host's layers are computed there");
   app.add_flag("--one-shot", options.one_shot,
                "for llama-completion or llama-bench and not for a server");
   app.add_flag("--json", options.json, "JSON on stdout, the text on stderr");
@@ -142,6 +145,7 @@ Result<PlanWish> wish_of(const PlanOptions& options, const CLI::App& app) {
   if (options.flash_attention == "off") context.flash_attention = gguf::FlashAttention::off;
   wish.placement.n_gpu_layers = options.gpu_layers;
   wish.placement.n_cpu_moe = options.cpu_moe;
+  wish.placement.offload_operations = !options.no_op_offload;
   wish.context_fixed = options.context > 0;
   wish.types_fixed = !options.cache_type_k.empty() || !options.cache_type_v.empty();
   wish.layers_fixed = app.count("--n-gpu-layers") > 0 && options.gpu_layers >= 0;
