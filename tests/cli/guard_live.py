@@ -34,14 +34,30 @@ def need(found, what):
         sys.exit(77)
 
 
+def lead_session(command):
+    """As a shell does: `command` in a group of its own in front, and its exit code. With the end of a session's leader
+    the kernel drops what the terminal has not handed on yet, so that the command must not be it."""
+    pid = os.fork()
+    if pid == 0:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execvp(command[0], command)
+    _, status = os.waitpid(pid, 0)
+    time.sleep(0.5)
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)
+
+
 def on_terminal(command, rows=24, columns=80):
-    """Pid and master of `command` with a controlling terminal of that size."""
+    """Pid and master of a session with a terminal of that size, whose exit code is that of `command`."""
     pid, master = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         os.environ["TERM"] = "xterm-256color"
         os.environ["PS1"] = "PROMPT> "
-        os.execvp(command[0], command)
+        lead_session(command)
     return pid, master
 
 

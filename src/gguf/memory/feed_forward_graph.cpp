@@ -18,7 +18,7 @@ TensorId BlockGraph::dense(std::string_view suffix, TensorId input) {
   const Shape inner{.width = down->ne[0], .middle = graph_.shape(input).middle};
   if (gate != kNone) {
     current = graph_.op(inner, {gate, up});
-  } else if (graph_.shape(up).width.value_or_zero() == 2 * down->ne[0]) {
+  } else if (graph_.shape(up).width.value_or_zero() - down->ne[0] == down->ne[0]) {
     current = graph_.op(inner, {up});  // both in one
   }
   return linear("ffn_down" + tail, current);
