@@ -38,6 +38,10 @@ inline gguf::GgufFile large_model() {
       .pairs = {wire.pair_text("general.architecture", "llama"),
                 wire.pair_text("general.name", "Large Vocabulary"),
                 wire.pair_u32("general.file_type", 15), wire.pair_u32("llama.block_count", 48),
+                wire.pair_u32("llama.context_length", 32768),
+                wire.pair_u32("llama.embedding_length", 3840),
+                wire.pair_u32("llama.feed_forward_length", 3840),
+                wire.pair_u32("llama.attention.head_count", 30),
                 wire.pair_text("tokenizer.ggml.model", "llama"),
                 wire.pair("tokenizer.ggml.tokens", 9, wire.array(8, kLargeVocabulary, tokens)),
                 wire.pair("tokenizer.ggml.scores", 9, wire.array(6, kLargeVocabulary, scores)),
@@ -47,7 +51,8 @@ inline gguf::GgufFile large_model() {
   model.tensors = {{"token_embd.weight", 14, {kWidth, kLargeVocabulary}},
                    {"output_norm.weight", 0, {kWidth}}};
   for (int block = 0; block < 48; ++block) {
-    for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up"}) {
+    for (const char* name :
+         {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"}) {
       model.tensors.push_back({fmt::format("blk.{}.{}.weight", block, name), 12, {kWidth, kWidth}});
     }
     for (const char* name : {"attn_norm", "ffn_norm"}) {

@@ -2,6 +2,7 @@
 #include "engines/log_reader.h"
 #include "gguf/card.h"
 #include "gguf/header.h"
+#include "gguf/memory/fit.h"
 #include "large_header.h"
 
 #include <benchmark/benchmark.h>
@@ -9,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace picchio {
 namespace {
@@ -54,6 +57,22 @@ void make_card(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(gguf::card_of({*header}, {"large.gguf"}));
 }
 BENCHMARK(make_card)->Unit(benchmark::kMillisecond);
+
+/// A room for a part of it: every search is made.
+void plan_model(benchmark::State& state) {
+  const gguf::GgufFile model = large_model();
+  const std::string bytes = model.header();
+  std::vector<gguf::Header> shards;
+  auto header = gguf::read_header(gguf::as_bytes(bytes), std::nullopt);
+  if (!header) return state.SkipWithError(header.error().message.c_str());
+  shards.push_back(*std::move(header));
+  gguf::Wish wish;
+  wish.placement.devices.push_back({.name = "GPU", .free_bytes = std::int64_t{1} << 30});
+  const gguf::Room room{
+      .devices = {std::int64_t{1} << 30}, .host = std::int64_t{1} << 36, .margin = 0};
+  for (auto _ : state) benchmark::DoNotOptimize(gguf::advise(shards, wish, room));
+}
+BENCHMARK(plan_model)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace picchio

@@ -3,11 +3,10 @@
 #include "engines/log_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace picchio {
 
-std::string LoadLog::of_probe(std::string text, bool another) {
+std::string LoadLog::of_probe(const std::string& text, bool another) {
   if (another) known_.clear();
   // What a load says may arrive in two parts.
   const bool may_go_on = loaded_ && !another;

@@ -14,7 +14,7 @@ class LoadLog {
 
   /// The log to judge a probe by. `text`: what the log said since the probe before; `another`:
   /// another process computes, and no load from before counts any more.
-  [[nodiscard]] std::string of_probe(std::string text, bool another);
+  [[nodiscard]] std::string of_probe(const std::string& text, bool another);
 
   /// The text of the latest probe told of a load.
   [[nodiscard]] bool loaded() const { return loaded_; }
