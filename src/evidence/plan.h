@@ -83,7 +83,7 @@ struct Plan {
   std::optional<PlannedSetting> best;           // absent: nothing fits
   std::optional<PlannedSetting> small_cache;    // as asked, with a quantized cache; that fits
   std::optional<std::int64_t> longest_context;  // of `best`
-  std::optional<DecodeEstimate> decode;         // of `best`, else of `asked`
+  std::optional<DecodeEstimate> decode;         // of `asked` if it goes in, else of `best`
   std::string no_decode;                        // why there is none
   std::vector<std::string> notes;               // what is a guess, and what is not in it
 };

@@ -128,8 +128,12 @@ std::string decode_text(const Plan& plan) {
 }
 
 void add_best(Lines& lines, const Plan& plan) {
-  if (plan.asked.fit == Fit::fits || plan.asked.fit == Fit::not_judged) {
+  if (plan.asked.fit != Fit::not_fitting) {
     add_flags(lines, plan.asked);
+    if (plan.asked.fit == Fit::tight && plan.best) {
+      add(lines, "with room",
+          fmt::format("{}: {}", settings_text(plan, *plan.best), llama_cpp_flags(*plan.best)));
+    }
     return;
   }
   if (!plan.best) {
@@ -147,9 +151,7 @@ void add_best(Lines& lines, const Plan& plan) {
 }
 
 std::string table_settings(const Plan& plan) {
-  if (plan.asked.fit == Fit::fits || plan.asked.fit == Fit::not_judged) {
-    return llama_cpp_flags(plan.asked);
-  }
+  if (plan.asked.fit != Fit::not_fitting) return llama_cpp_flags(plan.asked);
   return plan.best ? llama_cpp_flags(*plan.best) : "";
 }
 

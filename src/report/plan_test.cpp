@@ -75,6 +75,14 @@ Plan too_large() {
   return out;
 }
 
+Plan tight() {
+  Plan out = fitting();
+  out.asked.devices[0].free = out.asked.devices[0].total() + 100 * kMiB;
+  out.asked.devices[0].fit = out.asked.fit = Fit::tight;
+  out.best = setting(40, 14000, 20000);
+  return out;
+}
+
 Plan not_judged() {
   Plan out = fitting();
   out.asked.devices.clear();
@@ -85,6 +93,7 @@ Plan not_judged() {
 
 TEST(PlanReport, TextIsAsGolden) {
   expect_golden("plan_fitting.txt", plan_text(fitting()));
+  expect_golden("plan_tight.txt", plan_text(tight()));
   expect_golden("plan_too_large.txt", plan_text(too_large()));
   expect_golden("plan_not_judged.txt", plan_text(not_judged()));
   expect_golden("plan_table.txt", plan_table({too_large(), fitting(), not_judged()},

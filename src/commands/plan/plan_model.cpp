@@ -172,7 +172,7 @@ Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, cons
   if (const auto& best = advice->best) out.best = planner.setting(*best);
   if (const auto& small = advice->small_cache) out.small_cache = planner.setting(*small);
   out.longest_context = advice->longest_context;
-  const bool as_asked = advice->asked.fit == Fit::fits || !advice->best;
+  const bool as_asked = advice->asked.fit != Fit::not_fitting || !advice->best;
   planner.estimate(as_asked ? advice->asked : *advice->best, out);
   out.notes = advice->asked.need.guesses;
   out.notes.insert(out.notes.end(), room.notes.begin(), room.notes.end());
