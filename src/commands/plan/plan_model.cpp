@@ -169,11 +169,11 @@ Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, cons
   out.margin = wish.margin;
   out.room_from = room.from;
   out.asked = planner.setting(advice->asked);
-  if (const auto& best = advice->best) out.best = planner.setting(*best);
+  const std::optional<gguf::Choice>& best = advice->best;
+  if (best) out.best = planner.setting(*best);
   if (const auto& small = advice->small_cache) out.small_cache = planner.setting(*small);
   out.longest_context = advice->longest_context;
-  const bool as_asked = advice->asked.fit != Fit::not_fitting || !advice->best;
-  planner.estimate(as_asked ? advice->asked : *advice->best, out);
+  planner.estimate(best && advice->asked.fit == Fit::not_fitting ? *best : advice->asked, out);
   out.notes = advice->asked.need.guesses;
   out.notes.insert(out.notes.end(), room.notes.begin(), room.notes.end());
   return out;
