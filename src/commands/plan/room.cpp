@@ -43,35 +43,35 @@ Result<RoomDevice> device_of_table(const std::string& name, std::optional<std::i
   }
   const auto& table = bandwidth_table();
   const auto row = std::ranges::find(table, peak->row, &BandwidthRow::name);
-  if (row == table.end() || !row->memory_gib) {
+  const std::int64_t known = row == table.end() ? 0 : row->memory_gib.value_or(0);
+  if (known == 0) {
     return with_hint(fail(ErrorKind::unsupported, "the table does not say how much memory '{}' has",
                           plain(name)),
                      fmt::format("--gpu \"{}\" --vram GiB", plain(name)));
   }
-  out.free_bytes = *row->memory_gib * static_cast<std::int64_t>(kGiB);
+  out.free_bytes = known * static_cast<std::int64_t>(kGiB);
   return out;
 }
 
 Result<> take_given_devices(const RoomWish& wish, PlanRoom& out) {
-  std::vector<std::optional<std::int64_t>> sizes;
-  if (wish.vram.empty()) sizes.emplace_back();
-  if (!wish.vram.empty()) {
-    for (const std::string_view part : split(wish.vram, ',')) {
-      const Result<std::int64_t> bytes = gib(part, "--vram");
-      if (!bytes) return std::unexpected(bytes.error());
-      sizes.emplace_back(*bytes);
-    }
+  out.from = "free memory of the GPU as given";
+  if (wish.vram.empty()) {
+    Result<RoomDevice> device = device_of_table(wish.gpu, std::nullopt);
+    if (!device) return std::unexpected(device.error());
+    out.devices.push_back(*std::move(device));
+    return {};
   }
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
+  for (const std::string_view part : split(wish.vram, ',')) {
+    const Result<std::int64_t> bytes = gib(part, "--vram");
+    if (!bytes) return std::unexpected(bytes.error());
     if (wish.gpu.empty()) {
-      out.devices.push_back({fmt::format("GPU {}", i), *sizes[i], std::nullopt});
+      out.devices.push_back({fmt::format("GPU {}", out.devices.size()), *bytes, std::nullopt});
       continue;
     }
-    Result<RoomDevice> device = device_of_table(wish.gpu, sizes[i]);
+    Result<RoomDevice> device = device_of_table(wish.gpu, *bytes);
     if (!device) return std::unexpected(device.error());
     out.devices.push_back(*std::move(device));
   }
-  out.from = "free memory of the GPU as given";
   return {};
 }
 
