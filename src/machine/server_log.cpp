@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kMostCgroup = std::int64_t{1} << 16;
 constexpr std::int64_t kMostFdInfo = std::int64_t{1} << 16;
+// Enough to tell two logs apart by: lines carry times and numbers.
+constexpr std::int64_t kTellingBytes = 256;
 constexpr Micros kJournalPatience = std::chrono::seconds(10);
 
 std::string under(const std::string& root, std::string_view path) {
@@ -124,6 +126,7 @@ void ServerLog::mark() {
   std::error_code failed;
   const auto size = path_.empty() ? 0 : std::filesystem::file_size(path_, failed);
   mark_ = failed ? 0 : static_cast<std::int64_t>(size);
+  before_mark_ = bytes_before_mark(kTellingBytes);
 }
 
 std::string ServerLog::appended() const {
@@ -144,11 +147,19 @@ std::string ServerLog::take() {
   std::error_code failed;
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path_, failed));
   if (failed) return {};
-  if (size < mark_) mark_ = 0;
-  mark_ = std::max(mark_, size - kMostServerLog);
+  // Rotation by copy and truncation: what came after it may be more than there was before.
+  const bool anew = size < mark_ || bytes_before_mark(std::ssize(before_mark_)) != before_mark_;
+  mark_ = std::max(anew ? 0 : mark_, size - kMostServerLog);
   std::string text = os::read_part(path_, mark_, size - mark_).value_or("");
   mark_ += static_cast<std::int64_t>(text.size());
+  before_mark_ = bytes_before_mark(kTellingBytes);
   return text;
+}
+
+std::string ServerLog::bytes_before_mark(std::int64_t count) const {
+  const std::int64_t bytes = std::min(count, mark_);
+  if (path_.empty() || bytes <= 0) return {};
+  return os::read_part(path_, mark_ - bytes, bytes).value_or("");
 }
 
 std::string ServerLog::journal() const {

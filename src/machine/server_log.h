@@ -35,14 +35,15 @@ class ServerLog {
   [[nodiscard]] std::string appended() const;
 
   /// What came since the mark, or since the last call, so that calls one after the other miss
-  /// nothing; of more than kMostServerLog the end. A file that was cut short is read from its
-  /// beginning.
+  /// nothing; of more than kMostServerLog the end. A file that was cut short, or emptied and filled
+  /// again, is read from its beginning.
   [[nodiscard]] std::string take();
 
  private:
   explicit ServerLog(const os::Interrupts& interrupts) : interrupts_(&interrupts) {}
 
   [[nodiscard]] std::string journal() const;
+  [[nodiscard]] std::string bytes_before_mark(std::int64_t count) const;
 
   const os::Interrupts* interrupts_;
   std::string path_;  // of the file; empty: a journal, or nothing
@@ -50,6 +51,7 @@ class ServerLog {
   bool user_unit_ = false;
   bool may_hold_older_ = true;
   std::int64_t mark_ = 0;    // bytes of the file
+  std::string before_mark_;  // its last bytes there: others mean that it was written anew
   std::string marked_time_;  // for the journal, "@SECONDS.MICROS"
   std::string source_;
   std::string none_because_ = "it was not looked for";

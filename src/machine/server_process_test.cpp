@@ -153,6 +153,19 @@ TEST_F(ServerLogs, WhatIsTakenIsTakenOnce) {
   EXPECT_EQ(log.take(), "");
 }
 
+TEST_F(ServerLogs, WhatIsTakenBeginsAnewWithAFileThatWasEmptied) {
+  stderr_to_file("0100001");
+  ServerLog log = this->log();
+  append("request done\n");
+  EXPECT_EQ(log.take(), "request done\n");
+  for (const std::string& text : {std::string("x"), std::string("a load, longer than all before\n"),
+                                  std::string(200, 'y') + "\n"}) {
+    std::ofstream(tree.root() + "/log", std::ios::trunc) << text;
+    EXPECT_EQ(log.take(), text);
+    EXPECT_EQ(log.take(), "");
+  }
+}
+
 TEST_F(ServerLogs, AFileThatIsAppendedToMayHoldAnothersWords) {
   stderr_to_file("0102001");
   const ServerLog log = this->log();
