@@ -149,14 +149,14 @@ constexpr Alias kAliases[] = {
     {"-md", "--model-draft"},     {"--spec-draft-model", "--model-draft"},
 };
 
+}  // namespace
+
 std::string long_flag(std::string_view flag) {
   for (const Alias& alias : kAliases) {
     if (alias.flag == flag) return std::string(alias.long_flag);
   }
   return std::string(flag);
 }
-
-}  // namespace
 
 std::vector<ShownArgument> shown_arguments(std::string_view shown) {
   std::vector<ShownArgument> out;

@@ -36,6 +36,9 @@ struct PlacementSettings {
     const std::vector<std::string>& arguments,
     const std::map<std::string, std::string>& environment);
 
+/// "--n-gpu-layers" of "-ngl"; a flag without another spelling as it is.
+[[nodiscard]] std::string long_flag(std::string_view flag);
+
 struct ShownArgument {
   std::string flag;   // its long name: "--n-gpu-layers" of "-ngl"
   std::string words;  // behind it, also behind "="; empty: none

@@ -12,6 +12,7 @@
 #include "commands/terminal.h"
 #include "machine/inventory.h"
 #include "models/find_models.h"
+#include "verdict/arguments.h"
 
 #include <fmt/format.h>
 
@@ -51,22 +52,10 @@ struct PlanOptions {
 };
 
 // CLI11 takes no short option of more than one letter.
-struct Spelling {
-  std::string_view given;
-  std::string_view option;
-};
-constexpr std::array kSpellings = {
-    Spelling{"-ub", "--ubatch-size"},   Spelling{"-np", "--parallel"},
-    Spelling{"-ctk", "--cache-type-k"}, Spelling{"-ctv", "--cache-type-v"},
-    Spelling{"-fa", "--flash-attn"},    Spelling{"-ngl", "--n-gpu-layers"},
-    Spelling{"-ncmoe", "--n-cpu-moe"},  Spelling{"--ngl", "--n-gpu-layers"},
-};
-
 std::vector<std::string> spelled_out(std::vector<std::string> words) {
   for (std::string& word : words) {
-    const std::string_view head = std::string_view(word).substr(0, word.find('='));
-    const auto* row = std::ranges::find(kSpellings, head, &Spelling::given);
-    if (row != kSpellings.end()) word = std::string(row->option) + word.substr(head.size());
+    const std::size_t end = std::min(word.find('='), word.size());
+    if (word.starts_with('-')) word = long_flag(word.substr(0, end)) + word.substr(end);
   }
   return words;
 }
@@ -95,7 +84,7 @@ void add_options(CLI::App& app, PlanOptions& options) {
   app.add_option("--flash-attn", options.flash_attention, "on, off or auto (-fa)")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str();
-  app.add_option("--n-gpu-layers", options.gpu_layers,
+  app.add_option("--n-gpu-layers,--ngl", options.gpu_layers,
                  "layers on the GPU, the output counted as one (-ngl); not given: as many as fit")
       ->check(whole_between(-1, kMost));
   app.add_option("--n-cpu-moe", options.cpu_moe,
