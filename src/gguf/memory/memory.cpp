@@ -1,6 +1,7 @@
 #include "gguf/memory/memory.h"
 
 #include "gguf/memory/compute_buffer.h"
+#include "gguf/memory/layout.h"
 #include "gguf/memory/size.h"
 #include "gguf/memory/weights.h"
 
@@ -75,31 +76,26 @@ std::vector<std::string> guesses_of(const ModelLayers& model, const Placement& p
 
 Result<MemoryForecast> forecast(const std::vector<Header>& shards, const ContextSettings& settings,
                                 const Placement& placement) {
-  const auto model = layers_of(shards);
-  if (!model) return std::unexpected(model.error());
-  const auto context = context_of(*model, shards.front().context_length, settings);
-  if (!context) return std::unexpected(context.error());
-  const auto where = placed(*model, placement);
-  if (!where) return std::unexpected(where.error());
-  const auto weights = weights_of(*model, *where, placement);
+  const auto layout = layout_of(shards, settings, placement);
+  if (!layout) return std::unexpected(layout.error());
+  const auto& [model, context, where, caches] = *layout;
+  const auto weights = weights_of(model, where, placement);
   if (!weights) return std::unexpected(weights.error());
-  const auto caches = caches_of(*model, *context);
-  if (!caches) return std::unexpected(caches.error());
-  const auto buffers = compute_buffers(*model, *context, *where, placement);
+  const auto buffers = compute_buffers(model, context, where, placement);
   if (!buffers) return std::unexpected(buffers.error());
 
   MemoryForecast out;
   out.devices.resize(placement.devices.size());
-  out.context = *context;
-  out.caches = caches->parts;
+  out.context = context;
+  out.caches = caches.parts;
   auto ok = put_weights(*weights, out);
-  if (ok) ok = put_caches(*model, *where, placement, *caches, out);
+  if (ok) ok = put_caches(model, where, placement, caches, out);
   if (ok) ok = put_compute(*buffers, out);
-  const Size logits = Size(model->vocabulary) * kLogitBytes * context->sequences;
+  const Size logits = Size(model.vocabulary) * kLogitBytes * context.sequences;
   if (ok) ok = put(out, kHost, &MemoryUse::output_buffer, logits.value_or_zero());
   if (ok) ok = check_total(out.all);
   if (!ok) return std::unexpected(ok.error());
-  out.guesses = guesses_of(*model, placement);
+  out.guesses = guesses_of(model, placement);
   return out;
 }
 

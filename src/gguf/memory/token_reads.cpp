@@ -1,7 +1,6 @@
 #include "gguf/memory/token_reads.h"
 
-#include "gguf/memory/kv_cache.h"
-#include "gguf/memory/layers.h"
+#include "gguf/memory/layout.h"
 #include "gguf/memory/size.h"
 #include "gguf/token_use.h"
 
@@ -66,23 +65,18 @@ void add_weights(const ModelLayers& model, const TokenUse& use, const Placed& wh
 
 Result<TokenReads> token_reads(const std::vector<Header>& shards, const ContextSettings& settings,
                                const Placement& placement, std::int64_t depth) {
-  const auto model = layers_of(shards);
-  if (!model) return std::unexpected(model.error());
-  const auto context = context_of(*model, shards.front().context_length, settings);
-  if (!context) return std::unexpected(context.error());
-  const auto where = placed(*model, placement);
-  if (!where) return std::unexpected(where.error());
-  const auto caches = caches_of(*model, *context);
-  if (!caches) return std::unexpected(caches.error());
+  const auto layout = layout_of(shards, settings, placement);
+  if (!layout) return std::unexpected(layout.error());
+  const auto& [model, context, where, caches] = *layout;
 
   Sums sums(placement.devices.size());
-  add_weights(*model, TokenUse(shards.front(), model->tied_output), *where, placement, sums);
-  for (std::size_t i = 0; i < model->layers.size(); ++i) {
-    const std::size_t device = placement.offload_kv ? where->layers[i] : kHost;
-    const double seen = static_cast<double>(caches->kv_of_layer[i]) *
-                        seen_share(model->layers[i], *model, *context, depth);
+  add_weights(model, TokenUse(shards.front(), model.tied_output), where, placement, sums);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const std::size_t device = placement.offload_kv ? where.layers[i] : kHost;
+    const double seen = static_cast<double>(caches.kv_of_layer[i]) *
+                        seen_share(model.layers[i], model, context, depth);
     sums.add(device, static_cast<std::int64_t>(std::llround(seen)));
-    sums.add(device, caches->state_of_layer[i] / std::max<std::int64_t>(context->sequences, 1));
+    sums.add(device, caches.state_of_layer[i] / std::max<std::int64_t>(context.sequences, 1));
   }
   return sums.reads();
 }
