@@ -22,9 +22,9 @@ struct ReadMemory {
 /// Of a device's theoretical peak, healthy runs reached so much of it.
 inline constexpr double kLeastOfPeak = 0.43;
 inline constexpr double kMostOfPeak = 0.93;
-/// Of what a plain sum over all cores reads from RAM: decode reached 54 % of the theoretical peak
-/// at most where the sum reached 75 %, and a third of that on few cores, which the arithmetic of
-/// small blocks holds back.
+/// Of what a plain sum over all cores reads from RAM. The most: decode reached 54 % of the
+/// theoretical peak where the sum reached 75 % (roofline.h). The least is assumed, for few cores
+/// that spend longer on the arithmetic than on reading; nobody has measured it.
 inline constexpr double kLeastOfSum = 0.25;
 inline constexpr double kMostOfSum = 0.8;
 
