@@ -30,6 +30,8 @@ class ServerLogReader {
   /// What came since the last call, so that nothing is missed in between; at the first one all of
   /// what the process wrote.
   [[nodiscard]] std::string take();
+  /// As ServerLog::skipped().
+  [[nodiscard]] bool skipped() const { return log_ && log_->skipped(); }
 
  private:
   std::optional<ServerLog> log_;

@@ -149,7 +149,9 @@ std::string ServerLog::take() {
   if (failed) return {};
   // Rotation by copy and truncation: what came after it may be more than there was before.
   const bool anew = size < mark_ || bytes_before_mark(std::ssize(before_mark_)) != before_mark_;
-  mark_ = std::max(anew ? 0 : mark_, size - kMostServerLog);
+  if (anew) mark_ = 0;
+  skipped_ = size - mark_ > kMostServerLog;
+  mark_ = std::max(mark_, size - kMostServerLog);
   std::string text = os::read_part(path_, mark_, size - mark_).value_or("");
   mark_ += static_cast<std::int64_t>(text.size());
   before_mark_ = bytes_before_mark(kTellingBytes);

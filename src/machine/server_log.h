@@ -38,6 +38,8 @@ class ServerLog {
   /// nothing; of more than kMostServerLog the end. A file that was cut short, or emptied and filled
   /// again, is read from its beginning.
   [[nodiscard]] std::string take();
+  /// Whether the latest take() left something out: nobody knows what was loaded in it.
+  [[nodiscard]] bool skipped() const { return skipped_; }
 
  private:
   explicit ServerLog(const os::Interrupts& interrupts) : interrupts_(&interrupts) {}
@@ -50,6 +52,7 @@ class ServerLog {
   std::string unit_;
   bool user_unit_ = false;
   bool may_hold_older_ = true;
+  bool skipped_ = false;
   std::int64_t mark_ = 0;    // bytes of the file
   std::string before_mark_;  // its last bytes there: others mean that it was written anew
   std::string marked_time_;  // for the journal, "@SECONDS.MICROS"

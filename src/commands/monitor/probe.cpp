@@ -230,7 +230,9 @@ void Prober::take_log(ServerScene& scene, RawPass& pass, Probe& probe) {
   }
   const bool first = !std::exchange(log_taken_, true);
   const bool another = probe.pid != std::exchange(log_of_engine_, probe.pid);
-  pass.log = load_log_.of_probe(log_->take(), another);
+  const std::string text = log_->take();
+  // A load may lie in what was too much to read: then no old one speaks any more.
+  pass.log = load_log_.of_probe(text, another || log_->skipped());
   if (load_log_.loaded() && !another && !first) probe.reload = "its log tells of another load";
 }
 
