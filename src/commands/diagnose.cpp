@@ -10,6 +10,10 @@
 #include "commands/output.h"
 #include "commands/read_run.h"
 #include "commands/remember_run.h"
+#include "commands/sweep/engine_subject.h"
+#include "commands/sweep/server_subject.h"
+#include "commands/sweep/sweep.h"
+#include "commands/sweep/tiers.h"
 #include "commands/target.h"
 #include "commands/terminal.h"
 #include "engines/llama_cpp/invocation.h"
@@ -19,6 +23,8 @@
 #include "report/history.h"
 
 #include <fmt/format.h>
+
+#include <utility>
 
 namespace picchio {
 namespace {
@@ -40,6 +46,9 @@ struct DiagnoseOptions {
   bool drop_cache = false;
   bool no_telemetry = false;
   bool no_history = false;
+  std::string ctx_sweep;  // sizes as given
+  bool resume = false;
+  bool try_all = false;
   double hz = kMeterHz;
   OutputOptions output;
 };
@@ -78,6 +87,14 @@ void add_options(CLI::App& app, DiagnoseOptions& options) {
   app.add_flag("--no-history", options.no_history, "do not remember this run; see picchio history");
   app.add_option("--hz", options.hz, "looks at the GPU meters in a second (10)")
       ->check(number_between(kFewestHz, kMostHz));
+  app.add_option("--ctx-sweep", options.ctx_sweep,
+                 "measure at several context sizes, each filled by its prompt (4096,16k,32k)")
+      ->type_name("TIERS")
+      ->expected(0, 1);
+  app.add_flag("--resume", options.resume,
+               "with --ctx-sweep: take what was measured in the last day from the history");
+  app.add_flag("--try-all", options.try_all,
+               "with --ctx-sweep: measure also what 'picchio plan' says does not go in");
   app.add_flag("--json", options.output.json, "JSON on stdout, the block on stderr");
   add_row_format(app, options.output.rows);
   app.add_flag("--explain", options.output.explain, "add what each witness said and the rule");
@@ -135,6 +152,12 @@ ServerOptions server_options(const DiagnoseOptions& options) {
   return out;
 }
 
+Result<> check_for_file(const DiagnoseOptions& options) {
+  if (options.served_model.empty() && options.api_key.empty()) return {};
+  return fail(ErrorKind::unsupported, "--model and --api-key are for servers, but '{}' is a file",
+              fit(plain(options.model), 80));
+}
+
 Result<RawRun> measure_target(const Target& target, const DiagnoseOptions& options,
                               const Arguments& arguments, os::Interrupts& interrupts,
                               Progress& progress, const PassSink& sink) {
@@ -144,21 +167,74 @@ Result<RawRun> measure_target(const Target& target, const DiagnoseOptions& optio
     }
     return diagnose_server(target, server_options(options), interrupts, progress, sink);
   }
-  if (!options.served_model.empty() || !options.api_key.empty()) {
-    return fail(ErrorKind::unsupported, "--model and --api-key are for servers, but '{}' is a file",
-                fit(plain(options.model), 80));
-  }
+  if (const Result<> ok = check_for_file(options); !ok) return std::unexpected(ok.error());
   const Result<MeasureRequest> request = request_of(options, arguments, interrupts);
   if (!request) return std::unexpected(request.error());
   return measure(*request, interrupts, progress, sink);
 }
 
+bool remembers(const DiagnoseOptions& options) {
+  return !options.no_history && os::env("PICCHIO_NO_HISTORY").value_or("").empty();
+}
+
 /// What the history holds this run as, and how it lies among the earlier ones.
 std::optional<Drift> remember(const RecordedRun& run, const DiagnoseOptions& options,
                               Progress& progress) {
-  const std::string off = os::env("PICCHIO_NO_HISTORY").value_or("");
-  if (options.no_history || !off.empty()) return std::nullopt;
+  if (!remembers(options)) return std::nullopt;
   return remember_run(run, progress);
+}
+
+Result<SweepWish> sweep_wish(const DiagnoseOptions& options, const CLI::App& app,
+                             const Arguments& arguments) {
+  SweepWish out;
+  if (!options.ctx_sweep.empty()) {
+    Result<std::vector<std::int64_t>> tiers = read_tiers(options.ctx_sweep);
+    if (!tiers) return std::unexpected(tiers.error());
+    out.tiers = *std::move(tiers);
+  }
+  if (llama_cpp::context_of(arguments.rest)) {
+    return with_hint(
+        fail(ErrorKind::unsupported, "-c behind '--' and --ctx-sweep both say the context"),
+        "give the sizes to --ctx-sweep");
+  }
+  if (options.drop_cache) {
+    return fail(ErrorKind::unsupported,
+                "--drop-cache is for a cold start, which no sweep measures");
+  }
+  if (options.resume && !remembers(options)) {
+    return fail(ErrorKind::unsupported, "--resume needs the history, which is switched off");
+  }
+  if (app.count("--passes") > 0) out.passes = options.passes;
+  if (app.count("--timeout") > 0) out.timeout = std::chrono::seconds(options.timeout_seconds);
+  out.resume = options.resume;
+  out.try_all = options.try_all;
+  out.remember = remembers(options);
+  out.keep_logs = options.keep_logs;
+  out.output = options.output;
+  return out;
+}
+
+ExitCode sweep_file(const DiagnoseOptions& options, const Arguments& arguments,
+                    const SweepWish& wish, os::Interrupts& interrupts, Progress& progress) {
+  if (const Result<> ok = check_for_file(options); !ok) return fail_with(ok.error());
+  Result<MeasureRequest> request = request_of(options, arguments, interrupts);
+  if (!request) return fail_with(request.error());
+  EngineSubject subject(*std::move(request), interrupts, progress);
+  return sweep_contexts(subject, wish, interrupts, progress);
+}
+
+ExitCode sweep_server(const Target& target, const DiagnoseOptions& options,
+                      const Arguments& arguments, const SweepWish& wish, os::Interrupts& interrupts,
+                      Progress& progress) {
+  if (const Result<> ok = check_for_server(options, arguments); !ok) return fail_with(ok.error());
+  Result<os::HttpClient> client = open_server_client(interrupts);
+  if (!client) return fail_with(client.error());
+  Result<ServerRequest> request =
+      server_request(target, server_options(options), *client, progress);
+  if (!request) return fail_with(with_address_hint(request.error(), target));
+  const auto subject = ServerSubject::open(*std::move(request), *client, interrupts, progress);
+  if (!subject) return fail_with(with_address_hint(subject.error(), target));
+  return sweep_contexts(**subject, wish, interrupts, progress);
 }
 
 }  // namespace
@@ -171,13 +247,21 @@ ExitCode diagnose(const Arguments& arguments) {
       "Arguments behind '--' go to the engine untouched.",
       "picchio");
   add_options(app, options);
-  app.footer(command_table() + std::string(kExitCodes) +
-             examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
-                       "picchio model.gguf --passes 5 --json > result.json",
-                       "picchio model.gguf -o jsonl >> runs.jsonl", "picchio qwen3:8b",
-                       "picchio http://127.0.0.1:8080"}));
+  app.footer(
+      command_table() + std::string(kExitCodes) +
+      examples({"picchio model.gguf", "picchio model.gguf -- -ngl 20 -c 8192",
+                "picchio model.gguf --passes 5 --json > result.json",
+                "picchio model.gguf -o jsonl >> runs.jsonl", "picchio qwen3:8b",
+                "picchio http://127.0.0.1:8080", "picchio model.gguf --ctx-sweep 4096,16k,32k"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (const Result<> ok = check_output(options.output); !ok) return fail_with(ok.error());
+  const bool sweeps = app.count("--ctx-sweep") > 0;
+  if ((options.resume || options.try_all) && !sweeps) {
+    return fail_with({ErrorKind::unsupported, "--resume and --try-all go with --ctx-sweep", ""});
+  }
+  // "--ctx-sweep MODEL": the sizes were left out, not the model.
+  const bool no_size = !options.ctx_sweep.empty() && !is_digit(options.ctx_sweep.front());
+  if (options.model.empty() && no_size) options.model = std::exchange(options.ctx_sweep, "");
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());
   if (options.model.empty()) {
@@ -189,6 +273,13 @@ ExitCode diagnose(const Arguments& arguments) {
   if (!target) return fail_with(target.error());
 
   Progress progress;
+  if (sweeps) {
+    const Result<SweepWish> wish = sweep_wish(options, app, arguments);
+    if (!wish) return fail_with(wish.error());
+    return target->kind == TargetKind::file
+               ? sweep_file(options, arguments, *wish, *interrupts, progress)
+               : sweep_server(*target, options, arguments, *wish, *interrupts, progress);
+  }
   const PassSink sink = [&](const RawRun& run, std::size_t pass) -> Result<> {
     if (options.keep_logs.empty()) return {};
     if (const Result<> ok = kept::write_run(options.keep_logs, run); !ok) return ok;

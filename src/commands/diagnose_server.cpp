@@ -81,29 +81,6 @@ Result<servers::DetectedServer> find_ollama(os::HttpClient& client, const std::s
       "OLLAMA_HOST says where ollama is sought");
 }
 
-Result<RawRun> ask_server(const Target& target, const ServerOptions& options,
-                          os::Interrupts& interrupts, Progress& progress, const PassSink& sink) {
-  if (target.kind == TargetKind::ollama && !options.model.empty()) {
-    return fail(ErrorKind::unsupported, "--model is for a server's address; '{}' names the model",
-                fit(plain(target.word), 80));
-  }
-  Result<os::HttpClient> client =
-      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
-  if (!client) return std::unexpected(client.error());
-  Result<servers::DetectedServer> detected = detect_target(target, options.api_key, *client);
-  if (!detected) return std::unexpected(detected.error());
-  progress.note(fmt::format("{} {} at {}", name_of(detected->kind),
-                            detected->version.empty() ? "(version unknown)" : detected->version,
-                            plain(os::without_secrets(detected->endpoint.base_url))));
-  ServerRequest request;
-  request.detected = *std::move(detected);
-  request.model = target.kind == TargetKind::ollama ? target.word : options.model;
-  request.passes = options.passes;
-  request.timeout = options.timeout;
-  request.meter_hz = options.meter_hz;
-  return measure_server(request, *client, interrupts, progress, sink);
-}
-
 }  // namespace
 
 std::string api_key_or_environment(const std::string& given) {
@@ -117,16 +94,48 @@ Result<servers::DetectedServer> detect_target(const Target& target, const std::s
   return servers::detect_server(client, {target.word, api_key}, kPatience);
 }
 
+Result<ServerRequest> server_request(const Target& target, const ServerOptions& options,
+                                     os::HttpClient& client, Progress& progress) {
+  if (target.kind == TargetKind::ollama && !options.model.empty()) {
+    return fail(ErrorKind::unsupported, "--model is for a server's address; '{}' names the model",
+                fit(plain(target.word), 80));
+  }
+  Result<servers::DetectedServer> detected = detect_target(target, options.api_key, client);
+  if (!detected) return std::unexpected(detected.error());
+  progress.note(fmt::format("{} {} at {}", name_of(detected->kind),
+                            detected->version.empty() ? "(version unknown)" : detected->version,
+                            plain(os::without_secrets(detected->endpoint.base_url))));
+  ServerRequest request;
+  request.detected = *std::move(detected);
+  request.model = target.kind == TargetKind::ollama ? target.word : options.model;
+  request.passes = options.passes;
+  request.timeout = options.timeout;
+  request.meter_hz = options.meter_hz;
+  return request;
+}
+
+Error with_address_hint(Error error, const Target& target) {
+  const bool misread = error.kind != ErrorKind::interrupted && target.kind == TargetKind::ollama &&
+                       could_be_a_server(target.word);
+  if (misread) {
+    error.hint = fmt::format("if that is a server: picchio http://{}", plain(target.word));
+  }
+  return error;
+}
+
+Result<os::HttpClient> open_server_client(const os::Interrupts& interrupts) {
+  return os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
+}
+
 Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
                                os::Interrupts& interrupts, Progress& progress,
                                const PassSink& sink) {
-  Result<RawRun> run = ask_server(target, options, interrupts, progress, sink);
-  const bool misread = !run && run.error().kind != ErrorKind::interrupted &&
-                       target.kind == TargetKind::ollama && could_be_a_server(target.word);
-  if (misread) {
-    return with_hint(fail(run.error().kind, "{}", run.error().message),
-                     fmt::format("if that is a server: picchio http://{}", plain(target.word)));
-  }
+  Result<os::HttpClient> client = open_server_client(interrupts);
+  if (!client) return std::unexpected(client.error());
+  const Result<ServerRequest> request = server_request(target, options, *client, progress);
+  if (!request) return std::unexpected(with_address_hint(request.error(), target));
+  Result<RawRun> run = measure_server(*request, *client, interrupts, progress, sink);
+  if (!run) return std::unexpected(with_address_hint(run.error(), target));
   return run;
 }
 

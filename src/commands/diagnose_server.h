@@ -25,6 +25,16 @@ struct ServerOptions {
                                                             const std::string& api_key,
                                                             os::HttpClient& client);
 
+[[nodiscard]] Result<os::HttpClient> open_server_client(const os::Interrupts& interrupts);
+
+/// The same as what to measure; tells who was found.
+[[nodiscard]] Result<ServerRequest> server_request(const Target& target,
+                                                   const ServerOptions& options,
+                                                   os::HttpClient& client, Progress& progress);
+
+/// Of an error: a tag's form may have been meant as an address.
+[[nodiscard]] Error with_address_hint(Error error, const Target& target);
+
 /// `target` is a server's or an ollama model. Errors say which of the three the word was taken for,
 /// and what was tried.
 [[nodiscard]] Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,

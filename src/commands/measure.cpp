@@ -26,6 +26,8 @@
 namespace picchio {
 namespace {
 
+using llama_cpp::Prompting;
+
 // A full run of mp1 writes about a thousand lines; a chat that never ends fills this in minutes.
 constexpr std::int64_t kMostOutputBytes = std::int64_t{32} << 20;
 // The phases' ends have samples of their own; between them a look at /proc is only a step of a
@@ -81,15 +83,9 @@ class PassWatch {
   bool token_seen_ = false;
 };
 
-// The context asked for and the prompt that fits it.
-struct Plan {
-  std::int64_t context = llama_cpp::kContext;
-  int paragraphs = llama_cpp::kParagraphs;
-  std::string note;
-};
-
-Result<Plan> plan_of(const MeasureRequest& request) {
-  Plan out;
+Result<Prompting> prompting_of(const MeasureRequest& request) {
+  if (request.prompting) return *request.prompting;
+  Prompting out;
   const auto asked = llama_cpp::context_of(request.user_args);
   if (asked) out.context = *asked;
   const auto trained = request.model.context_length;
@@ -167,10 +163,10 @@ struct FinishedPass {
 // log.
 class PassRunner {
  public:
-  PassRunner(const MeasureRequest& request, const Plan& plan, std::uint32_t run_id,
+  PassRunner(const MeasureRequest& request, const Prompting& prompting, std::uint32_t run_id,
              os::Interrupts& interrupts, Progress& progress, MeterRecorder& meters)
       : request_(request),
-        plan_(plan),
+        prompting_(prompting),
         run_id_(run_id),
         interrupts_(interrupts),
         progress_(progress),
@@ -233,14 +229,14 @@ class PassRunner {
     pass.repeats = repeats;
     pass.prompt_prefix =
         llama_cpp::prompt_prefix(run_id_ + static_cast<std::uint32_t>(repeats), number);
-    pass.argv = llama_cpp::command_line(
-        request_.engine.program.path, request_.engine.abilities,
-        {.model_path = request_.model.path,
-         .prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs),
-         .context = plan_.context,
-         .generate = llama_cpp::kGenerate,
-         .seed = llama_cpp::kSeed,
-         .user_args = request_.user_args});
+    const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, prompting_);
+    pass.argv = llama_cpp::command_line(request_.engine.program.path, request_.engine.abilities,
+                                        {.model_path = request_.model.path,
+                                         .prompt = prompt,
+                                         .context = prompting_.context,
+                                         .generate = prompting_.generate,
+                                         .seed = llama_cpp::kSeed,
+                                         .user_args = request_.user_args});
     if (const Result<> dropped = drop_cache(number, pass); !dropped) {
       return std::unexpected(dropped.error());
     }
@@ -250,7 +246,8 @@ class PassRunner {
     Result<os::Capture> capture = os::run_captured(
         {.argv = pass.argv,
          .set_env = llama_cpp::set_environment(),
-         .unset_env = llama_cpp::unset_environment()},
+         .unset_env = llama_cpp::unset_environment(),
+         .stdin_text = llama_cpp::prompt_on_stdin(prompt) ? prompt : ""},
         {.max_output_bytes = kMostOutputBytes, .deadline = request_.timeout, .tick = kTick},
         watch.events(), interrupts_);
     meters_.follow(0);
@@ -270,7 +267,7 @@ class PassRunner {
   }
 
   const MeasureRequest& request_;
-  const Plan& plan_;
+  const Prompting& prompting_;
   std::uint32_t run_id_;
   os::Interrupts& interrupts_;
   Progress& progress_;
@@ -296,13 +293,13 @@ std::string summary_of(const RawPass& pass) {
 
 Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts,
                        Progress& progress, const PassSink& sink) {
-  const Result<Plan> plan = plan_of(request);
-  if (!plan) return std::unexpected(plan.error());
-  if (!plan->note.empty()) progress.note(plan->note);
+  const Result<Prompting> prompting = prompting_of(request);
+  if (!prompting) return std::unexpected(prompting.error());
+  if (!prompting->note.empty()) progress.note(prompting->note);
 
   RawRun run;
   run.picchio_version = kVersion;
-  run.protocol = llama_cpp::kProtocol;
+  run.protocol = prompting->protocol;
   run.engine = request.engine.program;
   run.machine = read_machine();
   if (!learn_ram_speed(run.machine, interrupts, progress)) {
@@ -311,15 +308,15 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.model = request.model;
   run.user_args = request.user_args;
   run.environment = placement_environment(os::environment());
-  run.context_asked = plan->context;
-  run.tokens_asked = llama_cpp::kGenerate;
-  run.prompt_note = plan->note;
+  run.context_asked = prompting->context;
+  run.tokens_asked = prompting->generate;
+  run.prompt_note = prompting->note;
 
   MeterRecorder meters(request.meter_hz, interrupts);
   add_metered_gpus(run.machine, meters.gpus());
   if (!watch_idle_gpus(interrupts, meters, progress)) return std::unexpected(interrupted_error());
   const auto run_id = static_cast<std::uint32_t>(std::random_device{}());
-  PassRunner runner(request, *plan, run_id, interrupts, progress, meters);
+  PassRunner runner(request, *prompting, run_id, interrupts, progress, meters);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
     Result<FinishedPass> finished = runner.run(number);

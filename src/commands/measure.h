@@ -1,9 +1,10 @@
-// Runs the passes of protocol mp1 and records them; judges nothing.
+// Runs the passes of a protocol and records them; judges nothing.
 #pragma once
 
 #include "base/result.h"
 #include "commands/engine_probe.h"
 #include "commands/progress.h"
+#include "engines/llama_cpp/prompt.h"
 #include "evidence/run.h"
 #include "os/signals.h"
 
@@ -24,7 +25,8 @@ struct MeasureRequest {
   int passes = 3;
   Micros timeout{};
   bool drop_cache = false;
-  std::optional<double> meter_hz = kMeterHz;  // absent: --no-telemetry
+  std::optional<double> meter_hz = kMeterHz;                     // absent: --no-telemetry
+  std::optional<llama_cpp::Prompting> prompting = std::nullopt;  // absent: mp1's, as far as it fits
 };
 
 /// Called with each finished pass (0-based); an error ends the run. --keep-logs writes here, so

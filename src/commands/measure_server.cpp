@@ -36,7 +36,8 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
   const servers::Wait wait{.interrupts = interrupts,
                            .note = [&](std::string_view text) { progress.note(text); },
                            .limit = request.timeout};
-  Result<ServerScene> scene = open_server_scene(request.detected, request.model, wait, client);
+  Result<ServerScene> scene =
+      open_server_scene(request.detected, request.model, wait, client, request.prompting);
   if (!scene) return std::unexpected(scene.error());
   RawRun& run = scene->run;
   ServerFacts& facts = *run.server;
@@ -54,9 +55,8 @@ Result<RawRun> measure_server(const ServerRequest& request, os::HttpClient& clie
     progress.note(busy + "; the rates will be lower than alone");
     facts.notes.push_back(busy);
   }
-  ServerPassRunner runner(
-      {.timeout = request.timeout, .context = scene->context, .paragraphs = scene->paragraphs},
-      *scene->server, client, progress, meters, scene->processes);
+  ServerPassRunner runner({.timeout = request.timeout, .prompting = scene->prompting},
+                          *scene->server, client, progress, meters, scene->processes);
   for (int number = 1; number <= request.passes; ++number) {
     progress.begin_pass(number, request.passes);
     const bool loads = facts.loads_on_request;

@@ -1,4 +1,4 @@
-// Runs the passes of protocol mp1 against a server that is running already and records them; judges
+// Runs the passes of a protocol against a server that is running already and records them; judges
 // nothing.
 #pragma once
 
@@ -19,7 +19,8 @@ struct ServerRequest {
   std::string model;  // as asked for; empty: the one that it has
   int passes = 3;
   Micros timeout{};
-  std::optional<double> meter_hz = kMeterHz;  // absent: --no-telemetry
+  std::optional<double> meter_hz = kMeterHz;                     // absent: --no-telemetry
+  std::optional<llama_cpp::Prompting> prompting = std::nullopt;  // absent: mp1's, as far as it fits
 };
 
 /// Of ollama and of a router the model is unloaded first, so that the first pass is cold. A pass

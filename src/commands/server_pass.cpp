@@ -134,7 +134,7 @@ int ServerProcesses::engine() const {
 ServerPassRunner::ServerPassRunner(PassPlan plan, servers::Server& server, os::HttpClient& client,
                                    Progress& progress, MeterRecorder& meters,
                                    const ServerProcesses& processes)
-    : plan_(plan),
+    : plan_(std::move(plan)),
       server_(server),
       client_(client),
       progress_(progress),
@@ -152,10 +152,10 @@ Result<RawPass> ServerPassRunner::run(int number) {
 Result<RawPass> ServerPassRunner::run_once(int number) {
   RawPass pass;
   pass.prompt_prefix = llama_cpp::prompt_prefix(run_id_, number);
-  const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.paragraphs);
+  const std::string prompt = llama_cpp::prompt_text(pass.prompt_prefix, plan_.prompting);
   servers::Call call = server_.call({.prompt = prompt,
-                                     .tokens = plan_.tokens,
-                                     .context = plan_.context,
+                                     .tokens = plan_.prompting.generate,
+                                     .context = plan_.prompting.context,
                                      .seed = llama_cpp::kSeed});
   RawExchange& exchange = pass.exchange.emplace();
   exchange.prompt_bytes = static_cast<std::int64_t>(prompt.size());

@@ -34,9 +34,7 @@ class ServerProcesses {
 
 struct PassPlan {
   Micros timeout{};
-  std::int64_t context = 0;
-  int paragraphs = 0;
-  std::int64_t tokens = llama_cpp::kGenerate;
+  llama_cpp::Prompting prompting;
 };
 
 class ServerPassRunner {

@@ -25,14 +25,8 @@ namespace {
 // From the runner's pipe through the server into its log.
 constexpr Micros kLogDelay{150'000};
 
-struct Plan {
-  std::int64_t context = llama_cpp::kContext;  // asked for where a request may choose it
-  int paragraphs = llama_cpp::kParagraphs;
-  std::string note;
-};
-
-Result<Plan> plan_of(const servers::ServedModel& model) {
-  Plan out;
+Result<llama_cpp::Prompting> prompting_of(const servers::ServedModel& model) {
+  llama_cpp::Prompting out;
   const std::int64_t room = model.context.value_or(llama_cpp::kContext);
   if (room > 0) out.context = std::min(out.context, room);
   out.paragraphs = llama_cpp::paragraphs_that_fit(out.context);
@@ -113,15 +107,15 @@ std::optional<ModelFile> header_of(const servers::ServedModel& model, const Serv
 }
 
 /// What is known before the first pass, but for the server.
-RawRun run_of(const servers::Server& server, const servers::ServedModel& model, const Plan& plan,
-              const ServerPlace& place) {
+RawRun run_of(const servers::Server& server, const servers::ServedModel& model,
+              const llama_cpp::Prompting& prompting, const ServerPlace& place) {
   RawRun run;
   run.picchio_version = kVersion;
-  run.protocol = llama_cpp::kProtocol;
+  run.protocol = prompting.protocol;
   run.model_label = model.shown;
-  run.context_asked = server.context_is_ours() ? plan.context : 0;
-  run.tokens_asked = llama_cpp::kGenerate;
-  run.prompt_note = plan.note;
+  run.context_asked = server.context_is_ours() ? prompting.context : 0;
+  run.tokens_asked = prompting.generate;
+  run.prompt_note = prompting.note;
   run.model = header_of(model, place);
   run.machine = place.this_machine ? read_machine() : another_machine();
   return run;
@@ -184,21 +178,24 @@ void ServerScene::take_engine(os::HttpClient& client) {
 
 Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
                                       const std::string& asked, const servers::Wait& wait,
-                                      os::HttpClient& client) {
+                                      os::HttpClient& client,
+                                      std::optional<llama_cpp::Prompting> prompting) {
   std::unique_ptr<servers::Server> server = servers::open_server(detected, client);
   Result<servers::ServedModel> model = server->choose_model(asked, wait);
   if (!model) return std::unexpected(model.error());
-  const Result<Plan> plan = plan_of(*model);
-  if (!plan) return std::unexpected(plan.error());
+  if (!prompting) {
+    Result<llama_cpp::Prompting> usual = prompting_of(*model);
+    if (!usual) return std::unexpected(usual.error());
+    prompting = *std::move(usual);
+  }
   const ServerPlace place = place_of(detected);
-  RawRun run = run_of(*server, *model, *plan, place);
+  RawRun run = run_of(*server, *model, *prompting, place);
   // An llama-server tells its build only once it has loaded.
   run.server = facts_of(server->detected(), *model, place);
   ServerScene scene{.server = std::move(server),
                     .model = *std::move(model),
                     .place = place,
-                    .context = plan->context,
-                    .paragraphs = plan->paragraphs,
+                    .prompting = *std::move(prompting),
                     .processes = {place, needle_of(detected, *model)},
                     .log = {place, detected.kind, wait.interrupts},
                     .run = std::move(run)};

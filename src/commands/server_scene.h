@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "commands/server_pass.h"
 #include "commands/watch_target.h"
+#include "engines/llama_cpp/prompt.h"
 #include "engines/servers/server.h"
 #include "evidence/run.h"
 #include "machine/server_log.h"
@@ -43,8 +44,7 @@ struct ServerScene {
   std::unique_ptr<servers::Server> server;
   servers::ServedModel model;
   ServerPlace place;
-  std::int64_t context = 0;  // asked for where a request may choose it
-  int paragraphs = 0;        // of the prompt, as many as fit
+  llama_cpp::Prompting prompting;  // mp1's, as far as it fits
   ServerProcesses processes;
   ServerLogReader log;
   RawRun run;  // without a pass; its server's facts are there
@@ -53,10 +53,12 @@ struct ServerScene {
   void take_engine(os::HttpClient& client);
 };
 
-/// `asked`: the model; empty: the one that it has. Loads and unloads nothing.
+/// `asked`: the model; empty: the one that it has. Loads and unloads nothing. `prompting`: what the
+/// passes will ask; absent: mp1's, as far as it fits.
 [[nodiscard]] Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
                                                     const std::string& asked,
                                                     const servers::Wait& wait,
-                                                    os::HttpClient& client);
+                                                    os::HttpClient& client,
+                                                    std::optional<llama_cpp::Prompting> prompting);
 
 }  // namespace picchio

@@ -116,6 +116,13 @@ struct BuildFigures {
   std::string driver;
   std::optional<double> bits_per_weight;
   std::optional<std::int64_t> prompt_tokens;  // of llama-bench's test; a protocol fixes its own
+  std::optional<std::int64_t> filled_tokens;  // of a protocol's prompt, by the engine's count
+  // As the engine tells, over all devices. The first one is of the cache and the recurrent state,
+  // the third of both, the weights and the output buffer together.
+  std::optional<double> cache_bytes;
+  std::optional<double> compute_bytes;
+  std::optional<double> allocated_bytes;
+  std::optional<double> gpu_allocated_bytes;  // of those, on GPUs
   bool operator==(const BuildFigures&) const = default;
 };
 

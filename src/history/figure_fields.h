@@ -138,6 +138,11 @@ void describe(A& archive, kept::Ref<A, BuildFigures> value) {
   archive("driver", value.driver);
   archive("bits_per_weight", value.bits_per_weight);
   archive("prompt_tokens", value.prompt_tokens);
+  archive("filled_tokens", value.filled_tokens);
+  archive("cache_bytes", value.cache_bytes);
+  archive("compute_bytes", value.compute_bytes);
+  archive("allocated_bytes", value.allocated_bytes);
+  archive("gpu_allocated_bytes", value.gpu_allocated_bytes);
 }
 
 template <class A>

@@ -238,10 +238,13 @@ Result<StoredRun> History::find(std::string_view id) {
   return out;
 }
 
-Result<std::vector<StoredRow>> History::earlier_than(const RecordedRun& run, std::int64_t most) {
-  Result<Statement> statement = database_.prepare(select_rows(
-      "WHERE model_key = ?1 AND protocol = ?2 AND host = ?3 AND chip = ?4 AND one_pass = 0 AND "
-      "(ram_gib IS ?5 OR abs(ram_gib - ?5) < ?6) AND at < ?7 ORDER BY at DESC, run DESC LIMIT ?8"));
+Result<std::vector<StoredRow>> History::rows_like(const RecordedRun& run, std::string_view also,
+                                                  std::int64_t most) {
+  Result<Statement> statement = database_.prepare(select_rows(fmt::format(
+      "WHERE model_key = ?1 AND protocol = ?2 AND host = ?3 AND chip = ?4 AND "
+      "(ram_gib IS ?5 OR abs(ram_gib - ?5) < ?6) AND at < ?7 {} ORDER BY at DESC, run DESC LIMIT "
+      "?8",
+      also)));
   if (!statement) return std::unexpected(statement.error());
   statement->bind(1, run.model_key)
       .bind(2, run.figures.protocol)
@@ -252,6 +255,14 @@ Result<std::vector<StoredRow>> History::earlier_than(const RecordedRun& run, std
       .bind(7, std::int64_t{run.at.time_since_epoch().count()})
       .bind(8, most);
   return read_rows(*statement);
+}
+
+Result<std::vector<StoredRow>> History::earlier_than(const RecordedRun& run, std::int64_t most) {
+  return rows_like(run, "AND one_pass = 0", most);
+}
+
+Result<std::vector<StoredRow>> History::newest_like(const RecordedRun& run) {
+  return rows_like(run, "", 1);
 }
 
 Result<std::optional<StoredRow>> History::newest_with_kv(const std::string& model_file) {

@@ -72,6 +72,9 @@ class History {
   [[nodiscard]] Result<std::vector<StoredRow>> earlier_than(const RecordedRun& run,
                                                             std::int64_t most);
 
+  /// The newest run of the same model, protocol and machine, warm passes or not; none: empty.
+  [[nodiscard]] Result<std::vector<StoredRow>> newest_like(const RecordedRun& run);
+
   /// The newest run of a model file (real path) whose engine told how it stored the KV cache.
   [[nodiscard]] Result<std::optional<StoredRow>> newest_with_kv(const std::string& model_file);
 
@@ -94,6 +97,8 @@ class History {
       : database_(std::move(database)), path_(std::move(path)) {}
   [[nodiscard]] static Result<History> open_file(const std::string& path);
   [[nodiscard]] Result<std::vector<StoredRow>> read_rows(Statement& statement);
+  [[nodiscard]] Result<std::vector<StoredRow>> rows_like(const RecordedRun& run,
+                                                         std::string_view also, std::int64_t most);
   [[nodiscard]] Result<std::int64_t> drop(const char* condition, std::int64_t value);
   [[nodiscard]] Result<Imported> store_all(const std::vector<ImportedRecord>& records);
   [[nodiscard]] Result<std::int64_t> store(const RecordedRun& run, const std::string& record,

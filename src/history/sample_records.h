@@ -103,8 +103,8 @@ class Filler {
     each(a, b, c, d, e);
   }
   void fill(BuildFigures& value) {
-    auto& [a, b, c, d, e, f, g, h] = value;
-    each(a, b, c, d, e, f, g, h);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = value;
+    each(a, b, c, d, e, f, g, h, i, j, k, l, m);
   }
   void fill(Sampling& value) {
     auto& [a, b, c, d, e] = value;

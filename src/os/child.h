@@ -52,4 +52,10 @@ class Child {
   UniqueFd control_;
 };
 
+/// What a program gets as its stdin: SpawnOptions::stdin_text in a file without a name, read from
+/// its beginning, or /dev/null. Its number is 3 or higher.
+[[nodiscard]] Result<UniqueFd> open_stdin(const SpawnOptions& options);
+/// /dev/null; 3 or higher.
+[[nodiscard]] Result<UniqueFd> open_null();
+
 }  // namespace picchio::os

@@ -4,7 +4,6 @@
 #include "os/supervisor_linux.h"
 #include "os/system_error.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -51,13 +50,6 @@ void send(int fd, char command) {
   [[maybe_unused]] const ssize_t wrote = ::write(fd, &command, 1);
 }
 
-Result<UniqueFd> open_null() {
-  const UniqueFd low(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  UniqueFd null(low ? ::fcntl(low.get(), F_DUPFD_CLOEXEC, 3) : -1);
-  if (!null) return fail(errno_kind(errno), "cannot open '/dev/null': {}", errno_text(errno));
-  return null;
-}
-
 }  // namespace
 
 Result<Child> Child::start(const SpawnOptions& options, UniqueFd out, UniqueFd err) {
@@ -69,6 +61,8 @@ Result<Child> Child::start(const SpawnOptions& options, UniqueFd out, UniqueFd e
   if (!report) return std::unexpected(report.error());
   auto null = open_null();
   if (!null) return std::unexpected(null.error());
+  const auto in = open_stdin(options);
+  if (!in) return std::unexpected(in.error());
   const ExecImage image(options);
   const SupervisorTask task{.path = image.path(),
                             .argv = image.argv(),
@@ -76,6 +70,7 @@ Result<Child> Child::start(const SpawnOptions& options, UniqueFd out, UniqueFd e
                             .control = control->read_end.get(),
                             .report = report->write_end.get(),
                             .null = null->get(),
+                            .in = in->get(),
                             .out = out.get(),
                             .err = err.get()};
   pid_t supervisor = -1;

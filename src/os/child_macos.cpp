@@ -20,8 +20,7 @@
 namespace picchio::os {
 namespace {
 
-[[noreturn]] void become_program(const ExecImage& image, int null, int out, int err,
-                                 int exec_error) {
+[[noreturn]] void become_program(const ExecImage& image, int in, int out, int err, int exec_error) {
   ::setpgid(0, 0);
   struct sigaction action{};
   ::sigemptyset(&action.sa_mask);
@@ -30,7 +29,7 @@ namespace {
   sigset_t none{};
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::dup2(null, 0);
+  ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
   ::execve(image.path(), image.argv(), image.envp());
@@ -45,8 +44,8 @@ Result<Child> Child::start(const SpawnOptions& options, UniqueFd out, UniqueFd e
   if (options.argv.empty()) return fail(ErrorKind::failed, "cannot run a program without a name");
   auto exec_error = make_pipe();
   if (!exec_error) return std::unexpected(exec_error.error());
-  const UniqueFd low(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const UniqueFd null(low ? ::fcntl(low.get(), F_DUPFD_CLOEXEC, 3) : -1);
+  const auto in = open_stdin(options);
+  if (!in) return std::unexpected(in.error());
   const ExecImage image(options);
   Child child;
   child.events_ = UniqueFd(::kqueue());
@@ -57,7 +56,7 @@ Result<Child> Child::start(const SpawnOptions& options, UniqueFd out, UniqueFd e
   ::pthread_sigmask(SIG_SETMASK, &all, &old);
   child.pid_ = ::fork();
   if (child.pid_ == 0) {
-    become_program(image, null.get(), out.get(), err.get(), exec_error->write_end.get());
+    become_program(image, in->get(), out.get(), err.get(), exec_error->write_end.get());
   }
   const int fork_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);

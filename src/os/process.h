@@ -20,6 +20,8 @@ struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is the program's path; PATH is not searched
   std::vector<std::pair<std::string, std::string>> set_env;  // on top of our own environment
   std::vector<std::string> unset_env;                        // taken off before set_env is added
+  /// What the program reads on its stdin, a file that lies nowhere; empty: /dev/null.
+  std::string stdin_text = {};
 };
 
 struct CaptureLimits {
@@ -62,8 +64,8 @@ struct Capture {
   std::optional<double> cpu_seconds;
 };
 
-/// Runs to the end and hands over everything. stdin is /dev/null and there is no controlling
-/// terminal: an engine that looks for /dev/tty writes to stdout instead.
+/// Runs to the end and hands over everything. There is no controlling terminal: an engine that
+/// looks for /dev/tty writes to stdout instead.
 ///
 /// Whatever happens, nothing of the program is left a few seconds later, descendants that made
 /// their own session included: when the program exits its leftovers are killed; when `limits` or a

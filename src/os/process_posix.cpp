@@ -226,8 +226,8 @@ Result<Capture> run_simple(std::vector<std::string> argv, Micros deadline,
                              .stdout_keep_bytes = max_output_bytes,
                              .deadline = deadline,
                              .tick = deadline};
-  return run_captured({.argv = std::move(argv), .set_env = {}, .unset_env = {}}, limits, {},
-                      interrupts);
+  return run_captured({.argv = std::move(argv), .set_env = {}, .unset_env = {}, .stdin_text = {}},
+                      limits, {}, interrupts);
 }
 
 }  // namespace picchio::os

@@ -72,10 +72,10 @@ class Process : public testing::Test {
 
   static SpawnOptions program(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), PICCHIO_TEST_PROGRAM);
-    return {.argv = std::move(arguments), .set_env = {}, .unset_env = {}};
+    return {.argv = std::move(arguments), .set_env = {}, .unset_env = {}, .stdin_text = {}};
   }
   static SpawnOptions shell(const std::string& script) {
-    return {.argv = {"/bin/sh", "-c", script}, .set_env = {}, .unset_env = {}};
+    return {.argv = {"/bin/sh", "-c", script}, .set_env = {}, .unset_env = {}, .stdin_text = {}};
   }
 
   Result<Capture> run(const SpawnOptions& options, const CaptureLimits& limits = {},
@@ -88,12 +88,28 @@ class Process : public testing::Test {
   }
 
   Error refusal_of(const std::string& path) {
-    const auto capture = run({.argv = {path}, .set_env = {}, .unset_env = {}});
+    const auto capture = run({.argv = {path}, .set_env = {}, .unset_env = {}, .stdin_text = {}});
     return capture ? Error{ErrorKind::failed, "it was run", ""} : capture.error();
   }
 
   std::unique_ptr<Interrupts> interrupts;
 };
+
+TEST_F(Process, ReadsAnInputThatIsLongerThanAnArgumentMayBe) {
+  std::string text;
+  while (text.size() < 300'000) text += "line of the input\n";
+  const CaptureLimits limits{.max_output_bytes = 1 << 20, .stdout_keep_bytes = 1 << 20};
+  SpawnOptions options = program({"echo"});
+  options.stdin_text = text;
+  const auto capture = run(options, limits);
+  ASSERT_TRUE(capture) << capture.error().message;
+  EXPECT_EQ(capture->stdout_head, text);
+  // By name as well, from its beginning.
+  options.argv = {"/bin/cat", "/dev/stdin"};
+  const auto by_name = run(options, limits);
+  ASSERT_TRUE(by_name) << by_name.error().message;
+  EXPECT_EQ(by_name->stdout_head, text);
+}
 
 TEST_F(Process, BothOutputsExitCodeAndStamps) {
   std::vector<std::string> lines;
@@ -157,6 +173,9 @@ TEST_F(Process, AStampIsTheArrivalOfItsLine) {
 TEST_F(Process, StdinEmptyNoTerminalOwnGroupNoStrayDescriptorsNoIgnoredSignals) {
   const UniqueFd stray(::open("/", O_RDONLY));  // deliberately not close-on-exec
   EXPECT_EQ(stdout_of(program({"surroundings"})), "no terminal, empty stdin, own group");
+  SpawnOptions reader = program({"surroundings"});
+  reader.stdin_text = "x";
+  EXPECT_EQ(stdout_of(reader), "no terminal, stdin, own group");
   EXPECT_EQ(trim(stdout_of(program({"descriptors"}))), "0 1 2");
   EXPECT_EQ(stdout_of(program({"ignored-signals"})), "");
 }

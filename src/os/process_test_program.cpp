@@ -121,6 +121,13 @@ int main(int argc, char** argv) {
     return list_descriptors();
   } else if (mode == "ignored-signals") {
     return list_ignored_signals();
+  } else if (mode == "echo") {
+    std::string block(4096, ' ');
+    for (;;) {
+      const ssize_t got = ::read(0, block.data(), block.size());
+      if (got <= 0) break;
+      say(1, std::string_view(block).substr(0, static_cast<std::size_t>(got)));
+    }
   } else if (mode == "surroundings") {
     return show_surroundings();
   } else if (mode == "kill-self") {

@@ -475,8 +475,10 @@ Result<Relay> Relay::start(RelayOptions options) {
   if (!signals) return std::unexpected(signals.error());
   auto said = make_pipe();
   if (!said) return std::unexpected(said.error());
-  const ExecImage image(
-      {.argv = state->options.argv, .set_env = state->options.set_env, .unset_env = {}});
+  const ExecImage image({.argv = state->options.argv,
+                         .set_env = state->options.set_env,
+                         .unset_env = {},
+                         .stdin_text = {}});
 
   sigset_t all{};
   Inherited before;
@@ -591,7 +593,7 @@ void Relay::speak_at_end(std::string_view text) {
 
 Result<int> start_detached(const std::vector<std::string>& argv,
                            const std::vector<std::pair<std::string, std::string>>& env) {
-  const ExecImage image({.argv = argv, .set_env = env, .unset_env = {}});
+  const ExecImage image({.argv = argv, .set_env = env, .unset_env = {}, .stdin_text = {}});
   const std::vector<int> handled = handled_signals();
   const pid_t pid = ::fork();
   if (pid < 0)

@@ -37,7 +37,7 @@ void close_range_or_each(unsigned first, unsigned last) {
 
 // What we had open is none of the program's business, and a copy of a pipe's write end in here
 // would keep its reader waiting.
-void close_all_but(std::array<int, 5> kept) {
+void close_all_but(std::array<int, 6> kept) {
   std::ranges::sort(kept);
   unsigned next = 3;
   for (const int fd : kept) {
@@ -183,7 +183,7 @@ void reset_signals() {
   if (::getppid() != supervisor) ::_exit(127);
   reset_signals();
   // All three numbers are 3 or higher, so no dup2 overwrites another's source.
-  ::dup2(task.null, 0);
+  ::dup2(task.in, 0);
   ::dup2(task.out, 1);
   ::dup2(task.err, 2);
   ::execve(task.path, task.argv, task.envp);
@@ -210,7 +210,7 @@ class Supervisor {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::prctl(PR_SET_NAME, "picchio-watch");
     for (const int standard : {0, 1, 2}) ::dup2(task_.null, standard);
-    close_all_but({task_.control, task_.report, task_.null, task_.out, task_.err});
+    close_all_but({task_.control, task_.report, task_.null, task_.in, task_.out, task_.err});
     // Our parent may have been started with SIGCHLD ignored; then nothing could be waited for.
     struct sigaction action{};
     ::sigemptyset(&action.sa_mask);

@@ -23,6 +23,7 @@ struct SupervisorTask {
   int control = -1;  // read end: commands; end of file means kill
   int report = -1;   // write end: SupervisorReport
   int null = -1;     // /dev/null
+  int in = -1;       // the program's stdin
   int out = -1;      // the program's stdout and stderr
   int err = -1;
 };

@@ -133,8 +133,45 @@ void add_lanes(RunFigures& out, const Run& run) {
   }
 }
 
+std::optional<std::int64_t> prompt_tokens_of(const Pass& pass) {
+  if (!pass.answer) return pass.timings.prompt_tokens;
+  return pass.answer->prompt_tokens ? pass.answer->prompt_tokens : pass.answer->evaluated_tokens;
+}
+
+/// Nothing of what the engine's log has no line for: a sum of some of it would be no sum.
+void add_allocated(BuildFigures& out, const Run& run) {
+  const auto add = [](std::optional<double>& sum, const std::optional<std::int64_t>& bytes) {
+    if (bytes) sum = sum.value_or(0) + static_cast<double>(*bytes);
+  };
+  std::optional<double> output;
+  std::optional<double> weights;
+  double on_gpu = 0;
+  for (const DeviceAccount& device : run.placement.devices) {
+    add(weights, device.weights_bytes);
+    add(out.cache_bytes, device.kv_bytes);
+    add(out.compute_bytes, device.compute_bytes);
+    add(output, device.output_bytes);
+    if (device.kind != DeviceKind::hardware_gpu) continue;
+    for (const auto& part :
+         {device.weights_bytes, device.kv_bytes, device.compute_bytes, device.output_bytes}) {
+      on_gpu += static_cast<double>(part.value_or(0));
+    }
+  }
+  if (weights && out.cache_bytes && out.compute_bytes) {
+    out.allocated_bytes = *weights + *out.cache_bytes + *out.compute_bytes + output.value_or(0);
+    out.gpu_allocated_bytes = on_gpu;
+    return;
+  }
+  const ServerClaim* claim = least_claim(run);
+  if (claim == nullptr || claim->bytes <= 0) return;
+  out.allocated_bytes = static_cast<double>(claim->bytes);
+  out.gpu_allocated_bytes = static_cast<double>(claim->gpu_bytes);
+}
+
 BuildFigures build_figures(const Run& run, const Load* load) {
   BuildFigures out;
+  if (!run.passes.empty()) out.filled_tokens = prompt_tokens_of(run.passes.back());
+  add_allocated(out, run);
   if (load != nullptr) {
     out.kv_type_k = plain(load->kv_type_k);
     out.kv_type_v = plain(load->kv_type_v);

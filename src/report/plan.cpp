@@ -164,6 +164,10 @@ int rank_of(const Plan& plan) {
 
 }  // namespace
 
+std::string shortfall(const Plan& plan) {
+  return where_it_ends(plan, plan.asked, Fit::not_fitting);
+}
+
 std::string llama_cpp_flags(const PlannedSetting& setting) {
   Lines out;
   if (!setting.devices.empty()) out.push_back(fmt::format("-ngl {}", setting.n_gpu_layers));

@@ -11,6 +11,9 @@ namespace picchio {
 /// Ends in a newline.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
+/// Which memory lacks how much for what was asked: "RTX 4090 lacks 3.10 GiB; host lacks 1.00 GiB".
+[[nodiscard]] std::string shortfall(const Plan& plan);
+
 /// "-ngl 37 -c 4096 --n-cpu-moe 12": what llama.cpp's programs take.
 [[nodiscard]] std::string llama_cpp_flags(const PlannedSetting& setting);
 

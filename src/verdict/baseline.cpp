@@ -1,6 +1,6 @@
 #include "verdict/baseline.h"
 
-#include "verdict/median.h"
+#include "base/median.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include "verdict/drivers.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/gpu_use.h"
-#include "verdict/median.h"
+#include "base/median.h"
 #include "verdict/roofline.h"
 #include "verdict/served_log.h"
 #include "verdict/server_claim.h"

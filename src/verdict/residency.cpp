@@ -1,7 +1,7 @@
 #include "verdict/residency.h"
 
 #include "base/text.h"
-#include "verdict/median.h"
+#include "base/median.h"
 
 #include <fmt/format.h>
 

@@ -134,7 +134,8 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
   const servers::Wait wait{.interrupts = *interrupts_,
                            .note = [&](std::string_view) { loading = true; },
                            .limit = kLoadingPatience};
-  Result<ServerScene> scene = open_server_scene(detected_, options_.model, wait, *client_);
+  Result<ServerScene> scene =
+      open_server_scene(detected_, options_.model, wait, *client_, std::nullopt);
   if (!scene) return ends_with(scene.error());
   probe.model = scene->model.shown;
   if (const int engine = scene->processes.engine(); engine > 0) {
@@ -157,11 +158,10 @@ Result<Probe> Prober::probe(std::int64_t number, Micros since) {
 }
 
 Result<> Prober::ask(ServerScene& scene, Probe& probe) {
-  PassPlan plan{
-      .timeout = options_.timeout, .context = scene.context, .paragraphs = scene.paragraphs};
+  PassPlan plan{.timeout = options_.timeout, .prompting = scene.prompting};
   if (options_.light) {
-    plan.paragraphs = std::min(plan.paragraphs, kLightParagraphs);
-    plan.tokens = kLightTokens;
+    plan.prompting.paragraphs = std::min(plan.prompting.paragraphs, kLightParagraphs);
+    plan.prompting.generate = kLightTokens;
     scene.run.tokens_asked = kLightTokens;
     scene.run.protocol = "light";
   }

@@ -49,6 +49,11 @@ std::string_view flag_name(std::string_view argument) {
 
 }  // namespace
 
+bool prompt_on_stdin(const std::string& prompt) {
+  constexpr std::size_t kLongestArgument = 96 * 1024;
+  return prompt.size() > kLongestArgument;
+}
+
 std::vector<std::string> command_line(const std::string& program, const Abilities& can,
                                       const PassRequest& request) {
   std::vector<std::string> out = {program};
@@ -58,9 +63,11 @@ std::vector<std::string> command_line(const std::string& program, const Abilitie
   } else if (can.verbose) {
     out.emplace_back("--verbose");
   }
+  const bool from_stdin = prompt_on_stdin(request.prompt);
   out.insert(out.end(),
-             {"-m", request.model_path, "-p", request.prompt, "-n",
-              fmt::format("{}", request.generate), "-c", fmt::format("{}", request.context)});
+             {"-m", request.model_path, from_stdin ? "-f" : "-p",
+              from_stdin ? "/dev/stdin" : request.prompt, "-n", fmt::format("{}", request.generate),
+              "-c", fmt::format("{}", request.context)});
   if (can.seed) out.insert(out.end(), {"--seed", fmt::format("{}", request.seed)});
   if (can.ignore_eos) out.emplace_back("--ignore-eos");
   if (can.no_conversation) out.emplace_back("-no-cnv");

@@ -23,6 +23,10 @@ struct PassRequest {
   std::vector<std::string> user_args;  // last on the line, untouched: they win
 };
 
+/// Linux refuses an argument of 128 KiB (MAX_ARG_STRLEN): a longer prompt has to be the program's
+/// stdin, which command_line() then names as its file.
+[[nodiscard]] bool prompt_on_stdin(const std::string& prompt);
+
 [[nodiscard]] std::vector<std::string> command_line(const std::string& program,
                                                     const Abilities& can,
                                                     const PassRequest& request);

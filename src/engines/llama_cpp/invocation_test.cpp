@@ -93,8 +93,37 @@ TEST(Prompt, DiffersOnEveryPassAndShrinksWithTheContext) {
   EXPECT_EQ(paragraphs_that_fit(4096), kParagraphs);
   EXPECT_EQ(paragraphs_that_fit(512), 3);
   EXPECT_EQ(paragraphs_that_fit(256), 0);
-  EXPECT_LT(prompt_text("", 3).size(), prompt_text("", 8).size());
-  EXPECT_EQ(prompt_text("x ", 1).find("Page 2"), std::string::npos);
+  const auto text = [](int paragraphs) { return prompt_text("x ", {.paragraphs = paragraphs}); };
+  EXPECT_LT(text(3).size(), text(8).size());
+  EXPECT_EQ(text(1).find("Page 2"), std::string::npos);
+}
+
+TEST(Prompt, EvenPagesAreOfOneLength) {
+  const auto size = [](int paragraphs) {
+    return prompt_text("x ", {.paragraphs = paragraphs, .even_pages = true}).size();
+  };
+  EXPECT_EQ(size(1000) - size(999), size(2) - size(1));
+}
+
+TEST(Prompt, EndsInPartOfAPage) {
+  const auto text = [](int words) { return prompt_text("", {.paragraphs = 1, .words = words}); };
+  const std::size_t whole = text(kWordsOfParagraph).size();
+  EXPECT_EQ(text(kWordsOfParagraph + 1).size(), whole);
+  EXPECT_GT(whole, text(kWordsOfParagraph - 1).size());
+  EXPECT_EQ(text(1).size() - text(0).size(), std::string_view("The ").size());
+}
+
+TEST(Invocation, APromptThatIsNoArgumentComesOnStdin) {
+  PassRequest request;
+  request.model_path = "m.gguf";
+  request.prompt = std::string(200'000, 'x');
+  const auto words = command_line("llama-completion", Abilities{}, request);
+  EXPECT_EQ(std::ranges::count(words, "-p"), 0);
+  const auto flag = std::ranges::find(words, "-f");
+  ASSERT_NE(flag, words.end());
+  EXPECT_EQ(*std::next(flag), "/dev/stdin");
+  request.prompt = "short";
+  EXPECT_EQ(std::ranges::count(command_line("llama-completion", Abilities{}, request), "-f"), 0);
 }
 
 TEST(Failure, NamesTheTellingLineAndAWayOut) {

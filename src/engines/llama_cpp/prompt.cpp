@@ -24,15 +24,29 @@ constexpr std::string_view kQuestion = "Now tell the story of the mill again in 
 constexpr std::int64_t kTokensPerParagraph = 110;
 constexpr std::int64_t kTokensAround = 48;  // prefix, question, template markers
 
+/// With a blank behind each.
+std::string_view first_words(int words) {
+  std::size_t end = 0;
+  for (int k = 0; k < words && end != std::string_view::npos; ++k) {
+    end = kParagraph.find(' ', end);
+    if (end != std::string_view::npos) ++end;
+  }
+  return kParagraph.substr(0, end);
+}
+
 }  // namespace
 
 std::string prompt_prefix(std::uint32_t run_id, int pass) {
   return fmt::format("Mill log {:08x}, day {}. ", run_id, pass);
 }
 
-std::string prompt_text(std::string_view prefix, int paragraphs) {
+std::string prompt_text(std::string_view prefix, const Prompting& prompting) {
   std::string out(prefix);
-  for (int k = 1; k <= paragraphs; ++k) out += fmt::format("Page {}. {} ", k, kParagraph);
+  const int digits = prompting.even_pages ? 5 : 1;
+  for (int k = 1; k <= prompting.paragraphs; ++k) {
+    out += fmt::format("Page {:0{}}. {} ", k, digits, kParagraph);
+  }
+  out += first_words(prompting.words);
   out += kQuestion;
   return out;
 }

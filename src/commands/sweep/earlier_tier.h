@@ -1,0 +1,23 @@
+// Sizes of a sweep that this machine measured before.
+#pragma once
+
+#include "base/result.h"
+#include "evidence/stored_run.h"
+
+#include <chrono>
+#include <optional>
+
+namespace picchio {
+
+/// Older ones are measured again: drivers, clocks and rooms change.
+inline constexpr std::chrono::hours kEarlierTierAge{24};
+
+/// The newest run of `like`'s model with its protocol on its machine, if it is no older than a day
+/// and had the same engine, build, arguments and weights. `like` is what was measured just now.
+[[nodiscard]] Result<std::optional<StoredRun>> earlier_tier(const RecordedRun& like,
+                                                            const std::string& protocol);
+
+/// The two ran alike, but for what they asked. Pure.
+[[nodiscard]] bool same_setting(const RecordedRun& a, const RecordedRun& b);
+
+}  // namespace picchio
