@@ -54,13 +54,11 @@ struct Sums {
 
 Sums sums_of(const Load& load) {
   Sums sums;
-  double spans = 0;
   for (const BufferLine& b : load.buffers) {
     if (b.copy) continue;
     const auto bytes = static_cast<double>(b.bytes);
     const bool gpu = b.kind == DeviceKind::hardware_gpu;
     if (b.use == BufferUse::weights) (gpu ? sums.gpu : sums.host) += bytes;
-    if (b.use == BufferUse::weights && !gpu && b.mapped) spans += bytes;
     if (b.use == BufferUse::kv || b.use == BufferUse::recurrent)
       (gpu ? sums.kv_gpu : sums.kv_host) = true;
   }
