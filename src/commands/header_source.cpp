@@ -1,6 +1,7 @@
 #include "commands/header_source.h"
 
 #include "base/text.h"
+#include "commands/header_ollama.h"
 #include "commands/progress.h"
 #include "commands/read_header.h"
 #include "engines/ollama/store.h"
@@ -133,15 +134,30 @@ bool is_file(const std::string& what) {
   return os::exists(what) && !std::filesystem::is_directory(what, ignored);
 }
 
-/// What only a server has gives no header.
-Result<ModelHeaders> headers_of_tag(const std::string& text, gguf::Accept accept) {
+/// Of the store; where none may be read or none has it, as a server lists it.
+Result<ModelHeaders> headers_of_tag(const std::string& text, gguf::Accept accept,
+                                    const os::Interrupts& interrupts) {
   const Result<ollama::Tag> tag = ollama::parse_tag(text);
   if (!tag) return std::unexpected(tag.error());
   const auto stored = ollama::find_in_store(*tag, ollama::store_roots());
   if (!stored) {
-    return with_hint(fail(stored.error().kind, "'{}' is no file here, and as an ollama model: {}",
-                          plain(text), stored.error().message),
-                     "set OLLAMA_MODELS to the folder that holds its manifests and blobs");
+    Error error = stored.error();
+    if (error.kind == ErrorKind::not_found || error.kind == ErrorKind::denied) {
+      Result<gguf::Header> served = header_of_server(ollama::to_string(*tag), accept, interrupts);
+      if (served) {
+        ModelHeaders out;
+        out.headers.push_back(*std::move(served));
+        out.label = ollama::to_string(*tag);
+        out.paths.push_back(out.label);
+        return out;
+      }
+      if (served.error().kind == ErrorKind::interrupted) return std::unexpected(served.error());
+      error.message += "; and " + served.error().message;
+    }
+    return with_hint(fail(error.kind, "'{}' is no file here, and as an ollama model: {}",
+                          plain(text), error.message),
+                     "set OLLAMA_MODELS to the folder that holds its manifests and blobs, or "
+                     "OLLAMA_HOST to a server that has it");
   }
   Result<ModelHeaders> model = headers_of_file(stored->model.path, accept);
   if (model) model->label = ollama::to_string(*tag);
@@ -184,7 +200,7 @@ Result<ModelHeaders> read_headers(const std::string& what, gguf::Accept accept,
                                   os::Interrupts& interrupts) {
   if (what == "-") return headers_of_stream(accept, interrupts);
   if (os::is_remote_name(what)) return headers_of_remote(what, accept, interrupts);
-  if (names_a_tag(what)) return headers_of_tag(what, accept);
+  if (names_a_tag(what)) return headers_of_tag(what, accept, interrupts);
   return headers_of_file(what, accept);
 }
 

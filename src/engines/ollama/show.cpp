@@ -111,7 +111,7 @@ class AnswerReader : public nlohmann::json_sax<json> {
     if (!count()) return false;
     if (!stack_.empty() && stack_.back().counted) {
       const bool few = stack_.back().length <= static_cast<std::int64_t>(kMostNumbers);
-      if (!value.is_number() || !few) return true;
+      if (!(value.is_number() || value.is_boolean()) || !few) return true;
     }
     add(std::move(value));
     return true;
@@ -154,6 +154,11 @@ std::optional<ShownValue> array_value(const json& array) {
   std::vector<std::int64_t> integers;
   std::vector<double> numbers;
   for (const json& each : array) {
+    if (each.is_boolean()) {
+      integers.push_back(each.get<bool>() ? 1 : 0);
+      numbers.push_back(static_cast<double>(integers.back()));
+      continue;
+    }
     if (!each.is_number()) return LongArray{static_cast<std::int64_t>(array.size())};
     if (const auto integer = integer_of(each)) integers.push_back(*integer);
     numbers.push_back(each.get<double>());

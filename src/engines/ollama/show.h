@@ -23,7 +23,7 @@ struct ShownTensor {
 };
 
 /// An array of which only the length was kept: the vocabulary and its like, lists of anything but
-/// numbers, and those with more than kMostNumbers.
+/// numbers and booleans (0 and 1 here), and those with more than kMostNumbers.
 struct LongArray {
   std::int64_t length = 0;
 };

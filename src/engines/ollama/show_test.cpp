@@ -79,6 +79,15 @@ TEST(OllamaShow, AVocabularyIsCountedAndNotKept) {
   EXPECT_EQ(std::get<std::vector<std::int64_t>>(shown->values.at("after")).size(), 2U);
 }
 
+// gemma's sliding_window_pattern is such a list.
+TEST(OllamaShow, BooleansAreNumbers) {
+  const auto shown =
+      parse_show(R"({"model_info": {"pattern": [true, false, true], "tensors": 1}})");
+  ASSERT_TRUE(shown) << shown.error().message;
+  EXPECT_EQ(std::get<std::vector<std::int64_t>>(shown->values.at("pattern")),
+            (std::vector<std::int64_t>{1, 0, 1}));
+}
+
 TEST(OllamaShow, ACloudModelHasNoTable) {
   const auto shown = parse_show(
       R"({"remote_host": "https://ollama.com:443", "remote_model": "x", "details": {}})");
