@@ -220,7 +220,7 @@ ExitCode sweep_file(const DiagnoseOptions& options, const Arguments& arguments,
   Result<MeasureRequest> request = request_of(options, arguments, interrupts);
   if (!request) return fail_with(request.error());
   EngineSubject subject(*std::move(request), interrupts, progress);
-  return sweep_contexts(subject, wish, interrupts, progress);
+  return sweep_contexts(subject, wish, progress);
 }
 
 ExitCode sweep_server(const Target& target, const DiagnoseOptions& options,
@@ -234,7 +234,7 @@ ExitCode sweep_server(const Target& target, const DiagnoseOptions& options,
   if (!request) return fail_with(with_address_hint(request.error(), target));
   const auto subject = ServerSubject::open(*std::move(request), *client, interrupts, progress);
   if (!subject) return fail_with(with_address_hint(subject.error(), target));
-  return sweep_contexts(**subject, wish, interrupts, progress);
+  return sweep_contexts(**subject, wish, progress);
 }
 
 }  // namespace

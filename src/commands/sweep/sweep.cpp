@@ -75,9 +75,8 @@ void take_stored_rates(const RunFigures& figures, SweepTier& tier) {
 
 class ContextSweep {
  public:
-  ContextSweep(SweepSubject& subject, const SweepWish& wish, os::Interrupts& interrupts,
-               Progress& progress)
-      : subject_(subject), wish_(wish), interrupts_(interrupts), progress_(progress) {}
+  ContextSweep(SweepSubject& subject, const SweepWish& wish, Progress& progress)
+      : subject_(subject), wish_(wish), progress_(progress) {}
 
   /// Errors: nothing could be measured at all, and Ctrl-C.
   Result<> run() {
@@ -325,7 +324,6 @@ class ContextSweep {
 
   SweepSubject& subject_;
   const SweepWish& wish_;
-  os::Interrupts& interrupts_;
   Progress& progress_;
   std::optional<ContextLimit> limit_;
   std::optional<PromptLength> length_;
@@ -358,9 +356,8 @@ std::string rows_of(const ContextSweep& done, RowFormat format) {
 
 }  // namespace
 
-ExitCode sweep_contexts(SweepSubject& subject, const SweepWish& wish, os::Interrupts& interrupts,
-                        Progress& progress) {
-  ContextSweep sweep(subject, wish, interrupts, progress);
+ExitCode sweep_contexts(SweepSubject& subject, const SweepWish& wish, Progress& progress) {
+  ContextSweep sweep(subject, wish, progress);
   if (const Result<> done = sweep.run(); !done) return fail_with(done.error());
   const ExitCode code = code_of(sweep.sweep(), wish.output.strict);
   const std::string text = sweep_text(sweep.sweep()) + sweep.explained();

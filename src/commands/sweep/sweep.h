@@ -5,7 +5,6 @@
 #include "commands/progress.h"
 #include "commands/sweep/subject.h"
 #include "evidence/verdict.h"
-#include "os/signals.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,6 +27,6 @@ struct SweepWish {
 /// Measures one size after the other, the smallest first, and prints what came of it. The exit code
 /// is that of the worst verdict; could_not_run where a size failed or none was measured.
 [[nodiscard]] ExitCode sweep_contexts(SweepSubject& subject, const SweepWish& wish,
-                                      os::Interrupts& interrupts, Progress& progress);
+                                      Progress& progress);
 
 }  // namespace picchio
