@@ -260,7 +260,9 @@ ExitCode diagnose(const Arguments& arguments) {
     return fail_with({ErrorKind::unsupported, "--resume and --try-all go with --ctx-sweep", ""});
   }
   // "--ctx-sweep MODEL": the sizes were left out, not the model.
-  const bool no_size = !options.ctx_sweep.empty() && !is_digit(options.ctx_sweep.front());
+  const std::string& sizes = options.ctx_sweep;
+  const bool no_size = !sizes.empty() && (!is_digit(sizes.front()) ||
+                                          sizes.find_first_of("./:") != std::string::npos);
   if (options.model.empty() && no_size) options.model = std::exchange(options.ctx_sweep, "");
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());

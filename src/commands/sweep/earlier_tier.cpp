@@ -9,11 +9,20 @@
 #include <vector>
 
 namespace picchio {
+namespace {
 
-bool same_setting(const RecordedRun& a, const RecordedRun& b) {
-  const RunFigures& x = a.figures;
-  const RunFigures& y = b.figures;
-  return a.model_key == b.model_key && a.host == b.host && x.engine == y.engine &&
+bool fell(const std::optional<State>& state) {
+  return state == State::partial_offload || state == State::silent_cpu_fallback ||
+         state == State::conflicting_evidence;
+}
+
+}  // namespace
+
+bool same_setting(const RecordedRun& before, const RecordedRun& now) {
+  const RunFigures& x = before.figures;
+  const RunFigures& y = now.figures;
+  if (!x.state || (fell(y.state) && !fell(x.state))) return false;
+  return before.model_key == now.model_key && before.host == now.host && x.engine == y.engine &&
          x.build == y.build && x.placement.arguments == y.placement.arguments &&
          x.weight_bytes == y.weight_bytes && x.machine == y.machine && x.version == y.version;
 }

@@ -17,7 +17,8 @@ inline constexpr std::chrono::hours kEarlierTierAge{24};
 [[nodiscard]] Result<std::optional<StoredRun>> earlier_tier(const RecordedRun& like,
                                                             const std::string& protocol);
 
-/// The two ran alike, but for what they asked. Pure.
-[[nodiscard]] bool same_setting(const RecordedRun& a, const RecordedRun& b);
+/// The two ran alike, but for what they asked. What fell off the GPU since is not alike: `before`
+/// must not vouch for it. Pure.
+[[nodiscard]] bool same_setting(const RecordedRun& before, const RecordedRun& now);
 
 }  // namespace picchio

@@ -1,4 +1,5 @@
 // What the engine itself allocated in recorded runs, against the forecasts made from their headers.
+#include "base/sanitized.h"
 #include "base/text.h"
 #include "gguf/gguf_builder.h"
 #include "gguf/memory/memory.h"
@@ -378,7 +379,10 @@ TEST(PlanLabels, EveryRunAsTheEngineAllocatedIt) {
   std::map<std::string, std::vector<Header>> headers;
   for (const auto& [name, row] : models.items()) headers[name] = {header_of(row)};
   Table table;
+  constexpr int kOneOf = kSanitized ? 10 : 1;
+  int number = 0;
   for (std::string line; std::getline(in, line);) {
+    if (number++ % kOneOf != 0) continue;
     const json row = json::parse(line);
     const std::string file = row["file"].get<std::string>();
     const std::string what = file + " " + row["tag"].get<std::string>();
@@ -396,6 +400,7 @@ TEST(PlanLabels, EveryRunAsTheEngineAllocatedIt) {
     table.add(row, *mine);
   }
   table.print();
+  if (kSanitized) return;  // a tenth says nothing of shares
   EXPECT_GT(table.runs, 2000);
   EXPECT_GE(table.groups["host only"].share_within(0.05), 0.9);
   EXPECT_GE(table.groups["one device"].share_within(0.05), 0.9);
