@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 namespace picchio::gguf {
 namespace {
@@ -14,24 +16,62 @@ class Sums {
  public:
   explicit Sums(std::size_t devices) : devices_(devices) {}
 
-  void add(std::size_t device, std::int64_t bytes) {
-    (device == kHost ? host_ : devices_[device]) += bytes;
+  void add(std::size_t device, std::int64_t bytes) { of(device).bytes += Size(bytes); }
+
+  void add_weights(std::size_t device, const HeaderTensor& tensor, std::int64_t read, bool head) {
+    Sum& sum = of(device);
+    sum.bytes += Size(read);
+    const std::int64_t whole = tensor.bytes.value_or(0);
+    if (whole <= 0) return;
+    // Of a table one row, of experts those in use.
+    const double share = static_cast<double>(read) / static_cast<double>(whole);
+    const Size weights(std::llround(share * static_cast<double>(tensor.elements)));
+    sum.weights += weights;
+    if (head) {
+      sum.head_weights += weights;
+    } else {
+      of_type_[tensor.type] += weights;
+    }
   }
 
   [[nodiscard]] Result<TokenReads> reads() const {
-    TokenReads out{.host = host_.value_or_zero(), .devices = {}};
+    TokenReads out{.main_type = main_type(), .host = host_.reads(), .devices = {}};
     bool fit = host_.fits();
-    for (const Size& device : devices_) {
+    for (const Sum& device : devices_) {
       fit = fit && device.fits();
-      out.devices.push_back(device.value_or_zero());
+      out.devices.push_back(device.reads());
     }
     if (!fit) return fail(ErrorKind::malformed, "a token would read more than 2^63 bytes");
     return out;
   }
 
  private:
-  Size host_;
-  std::vector<Size> devices_;
+  struct Sum {
+    Size bytes;
+    Size weights;
+    Size head_weights;
+
+    [[nodiscard]] bool fits() const {
+      return bytes.fits() && weights.fits() && head_weights.fits();
+    }
+    [[nodiscard]] MemoryReads reads() const {
+      return {.bytes = bytes.value_or_zero(),
+              .weights = weights.value_or_zero(),
+              .head_weights = head_weights.value_or_zero()};
+    }
+  };
+
+  [[nodiscard]] std::string main_type() const {
+    const auto most = std::ranges::max_element(
+        of_type_, {}, [](const auto& type) { return type.second.value_or_zero(); });
+    return most == of_type_.end() ? std::string() : most->first;
+  }
+
+  Sum& of(std::size_t device) { return device == kHost ? host_ : devices_[device]; }
+
+  Sum host_;
+  std::vector<Sum> devices_;
+  std::map<std::string, Size> of_type_;
 };
 
 /// Of a layer's cache, how much of it is seen at this depth.
@@ -50,14 +90,16 @@ void add_weights(const ModelLayers& model, const TokenUse& use, const Placed& wh
                  const Placement& placement, Sums& sums) {
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     for (const auto& [role, tensor] : model.layers[i].tensors) {
-      sums.add(device_of(*tensor, i, role, where, placement), use.bytes(*tensor));
+      sums.add_weights(device_of(*tensor, i, role, where, placement), *tensor, use.bytes(*tensor),
+                       false);
     }
   }
   for (const auto& [name, tensor] : model.others) {
-    const bool head = model.tied_output && name == "token_embd.weight";
-    sums.add(
-        head ? device_of_head(*tensor, where, placement) : device_of(*tensor, where, placement),
-        use.bytes(*tensor));
+    const bool tied_head = model.tied_output && name == "token_embd.weight";
+    const bool head = tied_head || name == "output.weight";
+    const std::size_t device = tied_head ? device_of_head(*tensor, where, placement)
+                                         : device_of(*tensor, where, placement);
+    sums.add_weights(device, *tensor, use.bytes(*tensor), head);
   }
 }
 
