@@ -14,7 +14,8 @@ struct Span {
 
 std::optional<Span> span_of(const ReadMemory& memory) {
   if (memory.own) {
-    const double seconds = memory.own->seconds(memory.bytes_per_token, memory.weights_per_token);
+    const double seconds = memory.own->seconds(memory.bytes_per_token, memory.weights_per_token,
+                                               memory.products_per_token);
     return Span{seconds / (1 + memory.own->error), seconds * (1 + memory.own->error)};
   }
   if (!memory.peak_bytes_per_second || *memory.peak_bytes_per_second <= 0) return std::nullopt;

@@ -20,6 +20,7 @@ struct ReadMemory {
   bool host = false;
   std::string name = {};
   std::int64_t weights_per_token = 0;
+  std::int64_t products_per_token = 0;
   std::optional<FittedSpeed> own = std::nullopt;  // rules where it is there
 };
 

@@ -58,6 +58,7 @@ bool on_the_host(const DeviceBytes& device) { return device.device == "host"; }
 struct Point {
   double bytes = 0;
   double weights = 0;
+  double products = 0;
   double seconds = 0;  // of a token
 };
 
@@ -89,13 +90,19 @@ Points points_of(std::span<const OwnRun> runs,
 /// What a token costs besides its bytes: so much for each weight, in bytes, or so many seconds.
 struct Besides {
   double usual = 0;
-  double give_or_take = 1;  // standard deviation
-  double most = 0;          // the search ends here
+  double give_or_take = 1;      // standard deviation
+  double most = 0;              // the search ends here
+  double bytes_of_product = 0;  // of attention: that are read in the time of one
   bool for_each_weight = false;
 };
 
-// Fitted to 12 models of 5 quants on two cores of a server's CPU: an eighth of a byte to a third.
-constexpr Besides kOfCpu{.usual = 0.25, .give_or_take = 0.15, .most = 2, .for_each_weight = true};
+// Fitted to 12 models of 5 quants on two cores of a server's CPU, and to 4 with 800 tokens in the
+// cache: docs/plan-accuracy.md.
+constexpr Besides kOfCpu{.usual = 0.25,
+                         .give_or_take = 0.15,
+                         .most = 2,
+                         .bytes_of_product = 1.4,
+                         .for_each_weight = true};
 // As roofline.h has it of launches: 1 to 2 ms; newer engines launch graphs of kernels at once.
 constexpr Besides kOfGpu{.usual = 0.001, .give_or_take = 0.001, .most = 0.01};
 constexpr Besides kNothing{};
@@ -107,7 +114,9 @@ constexpr double kUsualScatter = 0.05;
 constexpr double kOutlier = 3 * kUsualScatter;
 
 FittedSpeed speed_of(double seconds_per_byte, double besides, const Besides& rule) {
-  FittedSpeed out{.seconds_per_byte = seconds_per_byte};
+  FittedSpeed out;
+  out.seconds_per_byte = seconds_per_byte;
+  out.seconds_per_product = seconds_per_byte * rule.bytes_of_product;
   if (rule.for_each_weight) {
     out.seconds_per_weight = seconds_per_byte * besides;
   } else {
@@ -118,7 +127,7 @@ FittedSpeed speed_of(double seconds_per_byte, double besides, const Besides& rul
 
 double seconds_of(const FittedSpeed& speed, const Point& point) {
   return speed.seconds_per_byte * point.bytes + speed.seconds_per_weight * point.weights +
-         speed.seconds_besides;
+         speed.seconds_per_product * point.products + speed.seconds_besides;
 }
 
 /// With what a token costs besides given, the bandwidth is the median of the points'.
@@ -126,7 +135,8 @@ std::optional<FittedSpeed> with_besides(const std::vector<Point>& points, double
                                         const Besides& rule) {
   std::vector<double> costs;
   for (const Point& point : points) {
-    const double amount = point.bytes + (rule.for_each_weight ? besides * point.weights : 0);
+    const double amount = point.bytes + rule.bytes_of_product * point.products +
+                          (rule.for_each_weight ? besides * point.weights : 0);
     const double seconds = point.seconds - (rule.for_each_weight ? 0 : besides);
     if (seconds > 0 && amount > 0) costs.push_back(std::log(seconds / amount));
   }
@@ -212,7 +222,8 @@ std::optional<FittedSpeed> fit_decode(std::span<const OwnRun> runs, MemoryKind k
   const Points points = points_of(runs, [](const OwnRun& run) -> std::optional<Point> {
     if (!run.decode || *run.decode <= 0 || run.bytes_per_token <= 0) return std::nullopt;
     return Point{static_cast<double>(run.bytes_per_token),
-                 static_cast<double>(run.weights_per_token), 1 / *run.decode};
+                 static_cast<double>(run.weights_per_token),
+                 static_cast<double>(run.products_per_token), 1 / *run.decode};
   });
   return fit(points, kind == MemoryKind::cpu ? kOfCpu : kOfGpu, kUsualError);
 }
@@ -222,7 +233,7 @@ std::optional<FittedSpeed> fit_prefill(std::span<const OwnRun> runs, const std::
     const bool alike = run.main_type == main_type && run.prompt_weights > 0;
     if (!alike || !run.prefill || *run.prefill <= 0) return std::nullopt;
     // Its weights are all that a token of a prompt costs: they stand in the place of the bytes.
-    return Point{static_cast<double>(run.prompt_weights), 0, 1 / *run.prefill};
+    return Point{static_cast<double>(run.prompt_weights), 0, 0, 1 / *run.prefill};
   });
   std::optional<FittedSpeed> out = fit(points, kNothing, kUsualPromptError);
   if (out) out->seconds_per_weight = std::exchange(out->seconds_per_byte, 0);

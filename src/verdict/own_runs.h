@@ -3,9 +3,10 @@
 //
 // On a CPU a decoded token costs its bytes, which are read, and its weights, each of which is
 // unpacked and multiplied. Few cores spend long on the arithmetic: a Q4 model is not twice as fast
-// there as a Q8 one. On a GPU the arithmetic hides behind the reading, and what a token costs
-// besides is the launch of its kernels. How much that second part is, is sought near what is usual,
-// since two runs that are alike cannot tell the parts apart.
+// there as a Q8 one. And it costs the products of attention with what is in the cache. On a GPU the
+// arithmetic hides behind the reading, and what a token costs besides is the launch of its kernels.
+// How much that second part is, is sought near what is usual, since two runs that are alike cannot
+// tell the parts apart.
 #pragma once
 
 #include "evidence/figures.h"
@@ -26,11 +27,12 @@ namespace picchio {
 
 /// A run from one memory.
 struct OwnRun {
-  std::string model;                   // the key that runs of one model share
-  std::int64_t bytes_per_token = 0;    // read in decode, at the run's mean depth
-  std::int64_t weights_per_token = 0;  // multiplied in decode
-  std::int64_t prompt_weights = 0;     // the same for a token of a prompt: without the output layer
-  std::string main_type = {};          // of most of these weights: "q4_K"
+  std::string model;                    // the key that runs of one model share
+  std::int64_t bytes_per_token = 0;     // read in decode, at the run's mean depth
+  std::int64_t weights_per_token = 0;   // multiplied in decode
+  std::int64_t products_per_token = 0;  // of attention with the cache
+  std::int64_t prompt_weights = 0;  // the same for a token of a prompt: without the output layer
+  std::string main_type = {};       // of most of these weights: "q4_K"
   std::optional<double> decode = std::nullopt;   // tokens per second
   std::optional<double> prefill = std::nullopt;  // ditto
 };
@@ -41,15 +43,18 @@ enum class MemoryKind { cpu, gpu };
 struct FittedSpeed {
   double seconds_per_byte = 0;
   double seconds_per_weight = 0;
+  double seconds_per_product = 0;
   double seconds_besides = 0;
   /// What a forecast may be off by, of itself: 0.15 is 15 %.
   double error = 0;
   std::size_t models = 0;
   std::size_t runs = 0;
 
-  [[nodiscard]] double seconds(std::int64_t bytes, std::int64_t weights) const {
+  [[nodiscard]] double seconds(std::int64_t bytes, std::int64_t weights,
+                               std::int64_t products = 0) const {
     return seconds_per_byte * static_cast<double>(bytes) +
-           seconds_per_weight * static_cast<double>(weights) + seconds_besides;
+           seconds_per_weight * static_cast<double>(weights) +
+           seconds_per_product * static_cast<double>(products) + seconds_besides;
   }
 };
 

@@ -124,6 +124,30 @@ TEST(OwnRuns, ManyRunsTellTheirError) {
   for (const OwnRun& run : kMeasured) EXPECT_LT(error_of(*speed, run), 0.1) << run.model;
 }
 
+// The same CPU with 800 tokens in the cache: 460 million weights with heads of 32, 64 and 128
+// numbers, and the 270M model with heads of 256 that mostly see 512 tokens.
+TEST(OwnRuns, AttentionCostsItsProducts) {
+  const auto speed = fit_decode(kMeasured, MemoryKind::cpu);
+  ASSERT_TRUE(speed);
+  const struct {
+    double megabytes;
+    double weights;
+    double products;
+    double measured;  // tokens per second
+  } cases[] = {
+      {313.3, 455.4, 614'400.0 * 640, 14.16},
+      {313.3, 455.4, 307'200.0 * 128, 29.16},
+      {313.3, 455.4, 153'600.0 * 256, 31.79},
+      {256.9, 268.1, 40'320.0 * 512, 41.57},
+  };
+  for (const auto& each : cases) {
+    const double seconds =
+        speed->seconds(std::llround(each.megabytes * kMega), std::llround(each.weights * kMega),
+                       std::llround(each.products));
+    EXPECT_NEAR(1 / seconds / each.measured, 1, 0.1) << each.measured;
+  }
+}
+
 TEST(OwnRuns, AMachineThatOnlyReadsIsFoundOut) {
   const MadeUp machine{.gb_per_s = 60, .weights = 1e9};
   const std::vector<OwnRun> runs = {machine.run("a", 4000, 7000), machine.run("b", 7500, 7000),

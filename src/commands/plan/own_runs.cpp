@@ -79,6 +79,7 @@ class Gatherer {
     own.model = run.model_file;
     own.bytes_per_token = read.bytes;
     own.weights_per_token = read.weights;
+    own.products_per_token = read.products;
     own.prompt_weights = read.weights - read.head_weights;
     own.main_type = reads->main_type;
     own.decode = rate_of(figures, Lane::decode);

@@ -155,6 +155,7 @@ class Planner {
     ReadMemory out;
     out.bytes_per_token = reads.bytes;
     out.weights_per_token = reads.weights;
+    out.products_per_token = reads.products;
     out.own = fit_decode(runs_of(name), name.empty() ? MemoryKind::cpu : MemoryKind::gpu);
     out.name = std::move(name);
     return out;

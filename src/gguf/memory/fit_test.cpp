@@ -240,6 +240,9 @@ TEST(TokenReads, WeightsOnceAndTheCacheAsFarAsItIsFilled) {
   ASSERT_TRUE(need);
   EXPECT_EQ(empty->devices[0].bytes, need->devices[0].weights);
   EXPECT_EQ(full->devices[0].bytes, need->devices[0].weights + need->devices[0].kv_cache);
+  EXPECT_EQ(empty->devices[0].products, 0);
+  EXPECT_GT(half->devices[0].products, 0);
+  EXPECT_EQ(full->devices[0].products, 2 * half->devices[0].products);
   EXPECT_EQ(empty->host.weights, 1024) << "one row of the embedding";
   EXPECT_EQ(empty->host.bytes, 2 * 1024);
   EXPECT_EQ(full->devices[0].weights, empty->devices[0].weights) << "the cache holds none";

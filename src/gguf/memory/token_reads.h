@@ -18,6 +18,9 @@ struct MemoryReads {
   std::int64_t weights = 0;  // how many numbers those weights are: each is multiplied once
   /// Of them the output layer's, which a prompt wants for its last token only.
   std::int64_t head_weights = 0;
+  /// Multiplications of attention with what is in the cache. Of a narrow head they count as the
+  /// more that they cost.
+  std::int64_t products = 0;
 };
 
 struct TokenReads {
