@@ -116,14 +116,13 @@ class Gatherer {
     return *std::move(reads);
   }
 
+  /// Null for a file that is gone or that no engine loads.
   const ModelHeaders* headers(const std::string& path) {
     if (path.empty()) return nullptr;
-    const auto known = headers_.find(path);
-    if (known != headers_.end()) return known->second ? &*known->second : nullptr;
-    Result<ModelHeaders> read = headers_of_file(path, gguf::Accept::loadable);
-    auto& kept = headers_[path];
-    if (read) kept = *std::move(read);
-    return kept ? &*kept : nullptr;
+    const auto [place, fresh] = headers_.try_emplace(path);
+    ModelHeaders& kept = place->second;
+    if (fresh) kept = headers_of_file(path, gguf::Accept::loadable).value_or(ModelHeaders{});
+    return kept.headers.empty() ? nullptr : &kept;
   }
 
   static std::optional<double> rate_of(const RunFigures& figures, Lane which) {
@@ -136,7 +135,7 @@ class Gatherer {
   std::string chip_;
   std::optional<int> threads_;
   std::map<std::string, std::size_t> of_model_;
-  std::map<std::string, std::optional<ModelHeaders>> headers_;
+  std::map<std::string, ModelHeaders> headers_;
 };
 
 }  // namespace
