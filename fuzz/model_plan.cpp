@@ -82,6 +82,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto& best = advice->best) check(*best, asked.room);
   const auto reads =
       picchio::gguf::token_reads(shards, asked.wish.context, asked.wish.placement, 1000);
-  if (reads) require(reads->host >= 0);
+  if (reads) require(reads->host.bytes >= 0 && reads->host.weights >= reads->host.head_weights);
   return 0;
 }

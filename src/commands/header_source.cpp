@@ -173,6 +173,14 @@ std::unexpected<Error> cannot_read(const std::string& what, Error error) {
 
 bool names_a_tag(const std::string& what) { return !is_file(what) && ollama::is_tag(what); }
 
+std::int64_t tensor_bytes(const ModelHeaders& model) {
+  std::int64_t sum = 0;
+  for (const gguf::Header& header : model.headers) {
+    for (const gguf::HeaderTensor& tensor : header.tensors) sum += tensor.bytes.value_or(0);
+  }
+  return sum;
+}
+
 Result<ModelHeaders> headers_of_file(const std::string& path, gguf::Accept accept) {
   Result<gguf::Header> given = read_file_header(path, accept);
   if (!given) return std::unexpected(given.error());

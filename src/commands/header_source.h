@@ -35,6 +35,9 @@ struct ModelHeaders {
 /// The same of a file for certain.
 [[nodiscard]] Result<ModelHeaders> headers_of_file(const std::string& path, gguf::Accept accept);
 
+/// Of all its tensors whose type has a known size.
+[[nodiscard]] std::int64_t tensor_bytes(const ModelHeaders& model);
+
 /// No file, and a name that ollama's models have.
 [[nodiscard]] bool names_a_tag(const std::string& what);
 

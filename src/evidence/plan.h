@@ -2,6 +2,7 @@
 // which never enter a block. Made by commands/, printed by report/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,10 +65,30 @@ struct DecodeRate {
   std::int64_t bytes_per_token = 0;  // that are read, from all memories together
 };
 
+/// What this machine's own runs tell of one memory.
+struct OwnSpeed {
+  std::string memory;                                     // the GPU's name; empty: the CPU's
+  std::size_t runs = 0;                                   // that it rests on
+  std::size_t models = 0;                                 // of so many models
+  std::optional<double> bytes_per_second = std::nullopt;  // absent: not told apart, as of a prompt
+  std::optional<double> weights_per_second =
+      std::nullopt;            // multiplied; absent: no time shows that it takes
+  double seconds_besides = 0;  // of a token, whatever it reads
+  double error = 0;            // of the estimate, to either side: 0.15 is 15 %
+};
+
 struct DecodeEstimate {
-  DecodeRate empty;  // the first tokens
-  DecodeRate full;   // the last ones that the context holds
-  std::string from;  // whose bandwidth it rests on, in words
+  DecodeRate empty;                // the first tokens
+  DecodeRate full;                 // the last ones that the context holds
+  std::string from;                // what the speeds rest on, in words
+  std::vector<OwnSpeed> own = {};  // of each memory whose speed its own runs told
+};
+
+/// Of a prompt of some hundred tokens; from own runs alone.
+struct PrefillEstimate {
+  double least = 0;  // tokens per second
+  double most = 0;
+  OwnSpeed own;
 };
 
 struct Plan {
@@ -85,6 +106,7 @@ struct Plan {
   std::optional<std::int64_t> longest_context;  // of `best`
   std::optional<DecodeEstimate> decode;         // of `asked` if it goes in, else of `best`
   std::string no_decode;                        // why there is none
+  std::optional<PrefillEstimate> prefill;       // of the same; absent: no run tells
   std::vector<std::string> notes;               // what is a guess, and what is not in it
 };
 

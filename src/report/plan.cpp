@@ -112,9 +112,14 @@ void add_flags(Lines& lines, const PlannedSetting& setting) {
   add(lines, "ollama", ollama_parameters(setting));
 }
 
+/// "16 to 22"
+std::string range_text(double least, double most) {
+  const int digits = most < 10 ? 1 : 0;
+  return fmt::format("{:.{}f} to {:.{}f}", least, digits, most, digits);
+}
+
 std::string rate_text(const DecodeRate& rate) {
-  const int digits = rate.most < 10 ? 1 : 0;
-  return fmt::format("{:.{}f} to {:.{}f} tok/s", rate.least, digits, rate.most, digits);
+  return range_text(rate.least, rate.most) + " tok/s";
 }
 
 std::string decode_text(const Plan& plan) {
@@ -125,6 +130,11 @@ std::string decode_text(const Plan& plan) {
       "token, over {}",
       rate_text(decode.empty), rate_text(decode.full), decode.full.depth,
       format_bytes(decode.empty.bytes_per_token), plain(decode.from));
+}
+
+std::string prefill_text(const PrefillEstimate& prefill) {
+  return fmt::format("{} tok/s. An estimate, over {}", range_text(prefill.least, prefill.most),
+                     plain(own_speed_text(prefill.own)));
 }
 
 void add_best(Lines& lines, const Plan& plan) {
@@ -153,6 +163,12 @@ void add_best(Lines& lines, const Plan& plan) {
 std::string table_settings(const Plan& plan) {
   if (plan.asked.fit != Fit::not_fitting) return llama_cpp_flags(plan.asked);
   return plan.best ? llama_cpp_flags(*plan.best) : "";
+}
+
+/// Estimated, at the start: "16 to 22".
+std::string table_rate(const Plan& plan) {
+  if (!plan.decode) return "?";
+  return range_text(plan.decode->empty.least, plan.decode->empty.most);
 }
 
 /// Whole, with other settings, not at all.
@@ -190,6 +206,26 @@ std::string ollama_parameters(const PlannedSetting& setting) {
          fmt::format("; OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE={}", setting.cache_type_k);
 }
 
+std::string own_speed_text(const OwnSpeed& own) {
+  Lines speeds;
+  if (own.bytes_per_second) {
+    speeds.push_back(fmt::format("{:.3g} GB/s", *own.bytes_per_second / 1e9));
+  }
+  if (own.weights_per_second) {
+    speeds.push_back(fmt::format("{:.3g} billion weights a second", *own.weights_per_second / 1e9));
+  }
+  if (own.seconds_besides > 0) {
+    speeds.push_back(fmt::format("{:.2g} ms a token besides", own.seconds_besides * 1e3));
+  }
+  std::string runs = fmt::format("{} run{}", own.runs, own.runs == 1 ? "" : "s");
+  if (own.models != own.runs) {
+    runs += fmt::format(" of {} model{}", own.models, own.models == 1 ? "" : "s");
+  }
+  return fmt::format("what {} on {} gave: {}, give or take {:.0f} %", runs,
+                     own.memory.empty() ? "this machine's CPU" : own.memory,
+                     fmt::join(speeds, " and "), 100 * own.error);
+}
+
 std::string plan_text(const Plan& plan) {
   Lines lines;
   std::string model =
@@ -209,6 +245,7 @@ std::string plan_text(const Plan& plan) {
         fmt::format("{} tokens at most with these layers", *plan.longest_context));
   }
   add(lines, "decode", decode_text(plan));
+  if (plan.prefill) add(lines, "prefill", prefill_text(*plan.prefill));
   for (const std::string& note : plan.notes) add(lines, "note", plain(note));
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
@@ -218,13 +255,13 @@ std::string plan_table(const std::vector<Plan>& plans, const std::vector<Unplann
   sorted.reserve(plans.size());
   for (const Plan& plan : plans) sorted.push_back(&plan);
   std::ranges::stable_sort(sorted, {}, [](const Plan* plan) { return rank_of(*plan); });
-  std::string out = fmt::format("{:<{}} {:>10} {:>10}  {:<12}  {}\n", "model", kModelName,
-                                "weights", "in all", "", "settings that fit");
+  std::string out = fmt::format("{:<{}} {:>10} {:>10}  {:<12}  {:>10}  {}\n", "model", kModelName,
+                                "weights", "in all", "", "est. tok/s", "settings that fit");
   for (const Plan* plan : sorted) {
-    out +=
-        fmt::format("{:<{}} {:>10} {:>10}  {:<12}  {}\n", fit(plain(plan->model), kModelName),
-                    kModelName, format_bytes(plan->tensor_bytes), format_bytes(plan->asked.total()),
-                    name_of(plan->asked.fit), table_settings(*plan));
+    out += fmt::format("{:<{}} {:>10} {:>10}  {:<12}  {:>10}  {}\n",
+                       fit(plain(plan->model), kModelName), kModelName,
+                       format_bytes(plan->tensor_bytes), format_bytes(plan->asked.total()),
+                       name_of(plan->asked.fit), table_rate(*plan), table_settings(*plan));
   }
   for (const UnplannedModel& other : others) {
     out += fmt::format("{:<{}} {}\n", fit(plain(other.model), kModelName), kModelName,

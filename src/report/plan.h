@@ -20,6 +20,10 @@ namespace picchio {
 /// "num_gpu 37, num_ctx 4096": ollama's parameters of a request or a Modelfile.
 [[nodiscard]] std::string ollama_parameters(const PlannedSetting& setting);
 
+/// "what 2 runs on this machine's CPU gave: 14.8 GB/s and 31 billion weights a second, give or take
+/// 15 %". Names of GPUs are as they came.
+[[nodiscard]] std::string own_speed_text(const OwnSpeed& own);
+
 /// A model that could not be planned, in a table of several.
 struct UnplannedModel {
   std::string model;

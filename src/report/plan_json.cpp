@@ -67,11 +67,32 @@ Json rate_json(const DecodeRate& rate) {
           {"bytes_per_token", rate.bytes_per_token}};
 }
 
+Json own_json(const OwnSpeed& own) {
+  return {{"memory", text_or_null(own.memory)},
+          {"runs", own.runs},
+          {"models", own.models},
+          {"bytes_per_second", value_or_null(own.bytes_per_second)},
+          {"weights_per_second", value_or_null(own.weights_per_second)},
+          {"seconds_besides", own.seconds_besides},
+          {"error", own.error}};
+}
+
 Json decode_json(const Plan& plan) {
   if (!plan.decode) return nullptr;
+  Json own = Json::array();
+  for (const OwnSpeed& speed : plan.decode->own) own.push_back(own_json(speed));
   return {{"empty", rate_json(plan.decode->empty)},
           {"full", rate_json(plan.decode->full)},
-          {"from", plan.decode->from}};
+          {"from", plan.decode->from},
+          {"own_runs", std::move(own)}};
+}
+
+Json prefill_json(const Plan& plan) {
+  if (!plan.prefill) return nullptr;
+  return {{"least_toks", plan.prefill->least},
+          {"most_toks", plan.prefill->most},
+          {"from", own_speed_text(plan.prefill->own)},
+          {"own_runs", Json::array({own_json(plan.prefill->own)})}};
 }
 
 Json plan_document(const Plan& plan) {
@@ -89,6 +110,7 @@ Json plan_document(const Plan& plan) {
           {"longest_context", value_or_null(plan.longest_context)},
           {"decode_estimate", decode_json(plan)},
           {"no_decode_estimate", text_or_null(plan.no_decode)},
+          {"prefill_estimate", prefill_json(plan)},
           {"notes", plan.notes}};
 }
 

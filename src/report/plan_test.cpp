@@ -91,7 +91,30 @@ Plan not_judged() {
   return out;
 }
 
+Plan by_own_runs() {
+  Plan out = not_judged();
+  const OwnSpeed cpu{.memory = "",
+                     .runs = 3,
+                     .models = 2,
+                     .bytes_per_second = 15.4e9,
+                     .weights_per_second = 51.5e9,
+                     .error = 0.15};
+  const OwnSpeed gpu{.memory = "GeForce RTX 4090",
+                     .runs = 1,
+                     .models = 1,
+                     .bytes_per_second = 820e9,
+                     .seconds_besides = 0.0012,
+                     .error = 0.15};
+  out.decode->own = {cpu, gpu};
+  out.decode->from = own_speed_text(cpu) + "; " + own_speed_text(gpu);
+  out.prefill = PrefillEstimate{.least = 81.2, .most = 137.3, .own = cpu};
+  out.prefill->own.bytes_per_second.reset();
+  out.prefill->own.error = 0.3;
+  return out;
+}
+
 TEST(PlanReport, TextIsAsGolden) {
+  expect_golden("plan_own_runs.txt", plan_text(by_own_runs()));
   expect_golden("plan_fitting.txt", plan_text(fitting()));
   expect_golden("plan_tight.txt", plan_text(tight()));
   expect_golden("plan_too_large.txt", plan_text(too_large()));
@@ -129,14 +152,20 @@ TEST(PlanReport, FlagsSayWhatWasChosen) {
 TEST(PlanReport, JsonIsDescribed) {
   const std::string docs = std::string(PICCHIO_SOURCE_DIR) + "/docs/";
   const json schema = json::parse(file_text(docs + "schema/plan.v1.json"));
-  const json document =
-      json::parse(plan_json({fitting(), too_large(), not_judged()}, {{"broken.gguf", "why"}}, 1));
+  const json document = json::parse(plan_json({fitting(), too_large(), not_judged(), by_own_runs()},
+                                              {{"broken.gguf", "why"}}, 1));
   EXPECT_EQ(document["schema"], "picchio.plan.v1");
   expect_described(document, schema, file_text(docs + "json.md"), "plan");
   const json& asked = document["plans"][0]["asked"];
   EXPECT_EQ(asked["total"]["weights_bytes"], (17534 + 166) * kMiB);
   EXPECT_EQ(asked["devices"][0]["kv_cache_bytes"], 3072 * kMiB);
   EXPECT_TRUE(document["plans"][2]["asked"]["host"]["free_bytes"].is_null());
+  EXPECT_EQ(document["plans"][0]["decode_estimate"]["own_runs"], json::array());
+  EXPECT_TRUE(document["plans"][0]["prefill_estimate"].is_null());
+  const json& own = document["plans"][3]["decode_estimate"]["own_runs"];
+  EXPECT_TRUE(own[0]["memory"].is_null()) << "the CPU's";
+  EXPECT_EQ(own[1]["memory"], "GeForce RTX 4090");
+  EXPECT_EQ(own[0]["runs"], 3);
 }
 
 }  // namespace

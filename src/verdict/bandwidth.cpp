@@ -14,8 +14,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::string_view kHeader = "name,gb_per_s,memory,gib,gpu_cores,confidence,source";
-constexpr std::size_t kColumns = 7;
+constexpr std::string_view kHeader =
+    "name,gb_per_s,memory,gib,size_gib,gpu_cores,confidence,source";
+constexpr std::size_t kColumns = 8;
 
 // They stand in one driver's name of a device and not in another's, and tell no model from its
 // neighbour: so does "VF", a whole device that was handed to a guest. "Laptop", "Max-Q", "Ti",
@@ -128,6 +129,14 @@ void keep_cores(std::vector<const BandwidthRow*>& rows, int gpu_cores) {
   if (std::ranges::any_of(rows, fits)) std::erase_if(rows, [&](auto* row) { return !fits(row); });
 }
 
+/// Where all rows agree.
+std::optional<std::int64_t> size_of(const std::vector<const BandwidthRow*>& rows) {
+  const std::optional<std::int64_t> gib = rows.front()->size_gib;
+  const bool one = std::ranges::all_of(rows, [&](auto* row) { return row->size_gib == gib; });
+  if (!gib || !one) return std::nullopt;
+  return *gib << 30U;
+}
+
 std::optional<MemoryPeak> peak_of(std::vector<const BandwidthRow*> rows,
                                   std::optional<std::int64_t> memory_bytes,
                                   std::optional<int> gpu_cores) {
@@ -141,6 +150,7 @@ std::optional<MemoryPeak> peak_of(std::vector<const BandwidthRow*> rows,
   return MemoryPeak{.bytes_per_second = (*fastest)->bytes_per_second,
                     .row = (*fastest)->name,
                     .own_memory = (*fastest)->own_memory,
+                    .size_bytes = size_of(rows),
                     .sure = one && (*fastest)->confidence != Confidence::low};
 }
 
@@ -164,8 +174,10 @@ std::optional<MemoryPeak> fastest_of(std::span<const std::string_view> models,
     if (!out || !peak) return std::nullopt;
     const bool equal = peak->bytes_per_second == out->bytes_per_second;
     const bool sure = equal && out->sure && peak->sure;
+    const bool one_size = peak->size_bytes == out->size_bytes;
     if (peak->bytes_per_second > out->bytes_per_second) out = peak;
     out->sure = sure;
+    if (!one_size) out->size_bytes.reset();
   }
   return out;
 }
@@ -175,7 +187,7 @@ Result<BandwidthRow> parse_row(std::string_view line, std::size_t number) {
   const auto bad = [&](std::string_view what) {
     return fail(ErrorKind::malformed, "line {} of the bandwidth table: {}", number, what);
   };
-  if (fields.size() != kColumns) return bad("not seven fields");
+  if (fields.size() != kColumns) return bad("not eight fields");
   BandwidthRow row;
   row.name = fields[0];
   row.words = words_with_maker(bare(fields[0]));
@@ -187,16 +199,18 @@ Result<BandwidthRow> parse_row(std::string_view line, std::size_t number) {
   row.own_memory = fields[2] == "own";
   row.memory_gib = parse_int(fields[3]);
   if (!row.memory_gib && !fields[3].empty()) return bad("no memory size");
-  if (const auto cores = parse_int(fields[4])) {
+  row.size_gib = parse_int(fields[4]);
+  if (!row.size_gib && !fields[4].empty()) return bad("no size");
+  if (const auto cores = parse_int(fields[5])) {
     row.gpu_cores = static_cast<int>(*cores);
-  } else if (!fields[4].empty()) {
+  } else if (!fields[5].empty()) {
     return bad("no number of cores");
   }
   constexpr std::array kWords = {"checked", "general", "low"};
-  const auto* word = std::ranges::find(kWords, fields[5]);
+  const auto* word = std::ranges::find(kWords, fields[6]);
   if (word == kWords.end()) return bad("no such confidence");
   row.confidence = static_cast<Confidence>(word - kWords.begin());
-  row.source = fields[6];
+  row.source = fields[7];
   return row;
 }
 
@@ -235,7 +249,10 @@ std::optional<MemoryPeak> find_peak(std::string_view name, std::optional<std::in
   words.erase(slice, words.end());
   std::optional<MemoryPeak> out =
       peak_of(rows_for(words), whole ? memory_bytes : std::nullopt, gpu_cores);
-  if (out && !whole) out->sure = false;
+  if (out && !whole) {
+    out->sure = false;
+    out->size_bytes.reset();
+  }
   return out;
 }
 

@@ -5,7 +5,8 @@
 //   gb_per_s    10^9 bytes per second, theoretical peak
 //   memory      own: the device's; shared: the system's
 //   gib         where a name was sold with several memories: the one of this row
-//   gpu_cores   the same for Apple's, which are told apart by their GPU cores
+//   size_gib    what every device of the row was sold with; empty: several sizes, or not certain
+//   gpu_cores   as gib for Apple's, which are told apart by their GPU cores
 //   confidence  checked; general: from general knowledge of the specification, not checked against
 //               a second source; low: several variants have this name, or it depends on the memory
 //               that is fitted, and the row holds the most that is plausible
@@ -29,6 +30,7 @@ struct BandwidthRow {
   double bytes_per_second = 0;
   bool own_memory = true;
   std::optional<std::int64_t> memory_gib;
+  std::optional<std::int64_t> size_gib;
   std::optional<int> gpu_cores;
   Confidence confidence = Confidence::checked;
   std::string source;
@@ -44,6 +46,8 @@ struct MemoryPeak {
   double bytes_per_second = 0;
   std::string row;         // its name in the table
   bool own_memory = true;  // false: shared with the CPU
+  /// Of its memory, by the data sheet. Absent: several sizes have this name, or nobody knows.
+  std::optional<std::int64_t> size_bytes;
   /// False: several devices have this name, and this is the most that any of them reads.
   bool sure = true;
 };

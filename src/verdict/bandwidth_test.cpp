@@ -193,27 +193,61 @@ TEST(Bandwidth, AWordMoreIsAnotherDevice) {
 }
 
 TEST(Bandwidth, ABadTableSaysWhere) {
-  const std::string head = "name,gb_per_s,memory,gib,gpu_cores,confidence,source\n";
+  const std::string head = "name,gb_per_s,memory,gib,size_gib,gpu_cores,confidence,source\n";
   const struct {
     std::string text;
     const char* why;
   } cases[] = {
       {"", "line 1"},
       {"name,gb\n", "line 1"},
-      {head + "NVIDIA X,1,own,,,checked\n", "line 2 of the bandwidth table: not seven fields"},
-      {head + "NVIDIA X,1,own,,,checked,a,b\n", "not seven fields"},
-      {head + "NVIDIA,1,own,,,checked,a\n", "a name without a word"},
-      {head + "NVIDIA X,fast,own,,,checked,a\n", "no bandwidth"},
-      {head + "NVIDIA X,-1,own,,,checked,a\n", "no bandwidth"},
-      {head + "NVIDIA X,1,owned,,,checked,a\n", "neither own nor shared"},
-      {head + "NVIDIA X,1,own,much,,checked,a\n", "no memory size"},
-      {head + "NVIDIA X,1,own,,many,checked,a\n", "no number of cores"},
-      {head + "NVIDIA X,1,own,,,certain,a\n", "no such confidence"},
+      {head + "NVIDIA X,1,own,,,,checked\n", "line 2 of the bandwidth table: not eight fields"},
+      {head + "NVIDIA X,1,own,,,,checked,a,b\n", "not eight fields"},
+      {head + "NVIDIA,1,own,,,,checked,a\n", "a name without a word"},
+      {head + "NVIDIA X,fast,own,,,,checked,a\n", "no bandwidth"},
+      {head + "NVIDIA X,-1,own,,,,checked,a\n", "no bandwidth"},
+      {head + "NVIDIA X,1,owned,,,,checked,a\n", "neither own nor shared"},
+      {head + "NVIDIA X,1,own,much,,,checked,a\n", "no memory size"},
+      {head + "NVIDIA X,1,own,,lots,,checked,a\n", "no size"},
+      {head + "NVIDIA X,1,own,,,many,checked,a\n", "no number of cores"},
+      {head + "NVIDIA X,1,own,,,,certain,a\n", "no such confidence"},
   };
   for (const auto& each : cases) {
     const auto table = parse_bandwidth_table(each.text);
     ASSERT_FALSE(table) << each.text;
     EXPECT_NE(table.error().message.find(each.why), std::string::npos) << table.error().message;
+  }
+}
+
+TEST(Bandwidth, SizesOfTheDataSheet) {
+  const struct {
+    const char* name;
+    std::int64_t gib;  // 0: not told
+    std::int64_t given_gib = 0;
+  } cases[] = {
+      {"RTX 4090", 24},
+      {"NVIDIA GeForce RTX 4090 Laptop GPU", 16},
+      {"Radeon RX 7900 XTX", 24},
+      {"Intel(R) Arc(TM) B580 Graphics", 12},
+      {"RTX 3080", 0},  // 10 or 12
+      {"RTX 3080", 12, 12},
+      {"RTX 4060 Ti", 0},  // 8 or 16
+      {"RX 7900 XT/7900 XTX", 0},
+      {"RTX 3070/3070 Ti", 8},
+      {"NVIDIA A100-SXM4-80GB MIG 1g.10gb", 0},
+      {"Apple M4", 0},
+  };
+  for (const auto& each : cases) {
+    const auto given = each.given_gib > 0 ? std::optional(each.given_gib << 30) : std::nullopt;
+    const auto peak = find_peak(each.name, given);
+    ASSERT_TRUE(peak) << each.name;
+    EXPECT_EQ(peak->size_bytes.value_or(0), each.gib << 30) << each.name;
+  }
+  for (const BandwidthRow& row : bandwidth_table()) {
+    if (!row.size_gib) continue;
+    EXPECT_TRUE(row.own_memory) << row.name;
+    EXPECT_EQ(row.memory_gib.value_or(*row.size_gib), *row.size_gib) << row.name;
+    EXPECT_GE(*row.size_gib, 3) << row.name;
+    EXPECT_LE(*row.size_gib, 288) << row.name;
   }
 }
 

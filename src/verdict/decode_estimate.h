@@ -3,6 +3,7 @@
 #pragma once
 
 #include "evidence/plan.h"
+#include "verdict/own_runs.h"
 
 #include <cstdint>
 #include <optional>
@@ -11,12 +12,16 @@
 
 namespace picchio {
 
-/// One memory that a token reads from.
+/// One memory that a token reads from. Its speed is by own runs, else by its peak.
 struct ReadMemory {
   std::int64_t bytes_per_token = 0;
-  std::optional<double> peak_bytes_per_second;  // a device's by its data sheet, the host's measured
+  std::optional<double> peak_bytes_per_second =
+      std::nullopt;  // a device's by its data sheet, the host's measured
   bool host = false;
   std::string name = {};
+  std::int64_t weights_per_token = 0;
+  std::int64_t products_per_token = 0;
+  std::optional<FittedSpeed> own = std::nullopt;  // rules where it is there
 };
 
 /// Of a device's theoretical peak, healthy runs reached so much of it.

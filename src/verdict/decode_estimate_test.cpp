@@ -30,6 +30,28 @@ TEST(DecodeEstimate, NoGpuIsFasterThanItsLaunches) {
   EXPECT_DOUBLE_EQ(rate->least, 500);
 }
 
+TEST(DecodeEstimate, OwnRunsRuleOverThePeak) {
+  FittedSpeed own;
+  own.seconds_per_byte = 1e-10;
+  own.seconds_per_weight = 2e-11;
+  own.error = 0.1;
+  const ReadMemory host{.bytes_per_token = 500'000'000,
+                        .peak_bytes_per_second = 1e12,
+                        .host = true,
+                        .weights_per_token = 1'000'000'000,
+                        .own = own};
+  const auto rate = decode_rate({host}, 0);
+  ASSERT_TRUE(rate);
+  EXPECT_DOUBLE_EQ(rate->most, 1.1 / 0.07);
+  EXPECT_DOUBLE_EQ(rate->least, 1 / 0.07 / 1.1);
+  const auto device = decode_rate({{4'000'000'000, 1e12, false, ""}}, 0);
+  const auto both = decode_rate({host, {4'000'000'000, 1e12, false, ""}}, 0);
+  ASSERT_TRUE(device && both);
+  EXPECT_DOUBLE_EQ(1 / both->most, 1 / device->most + 1 / rate->most);
+  const auto unknown_peak = decode_rate({{.bytes_per_token = 1, .own = own}}, 0);
+  EXPECT_TRUE(unknown_peak);
+}
+
 TEST(DecodeEstimate, NoneWithoutASpeedOfWhatIsRead) {
   EXPECT_FALSE(decode_rate({{1, std::nullopt, false, ""}}, 0));
   EXPECT_FALSE(decode_rate({{1, 0.0, false, ""}}, 0));

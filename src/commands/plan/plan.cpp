@@ -5,6 +5,7 @@
 #include "commands/header_source.h"
 #include "commands/options.h"
 #include "commands/output.h"
+#include "commands/plan/own_runs.h"
 #include "commands/plan/plan_model.h"
 #include "commands/plan/room.h"
 #include "commands/progress.h"
@@ -12,7 +13,9 @@
 #include "commands/terminal.h"
 #include "machine/inventory.h"
 #include "models/find_models.h"
+#include "os/file.h"
 #include "verdict/arguments.h"
+#include "verdict/bandwidth.h"
 
 #include <fmt/format.h>
 
@@ -48,6 +51,7 @@ struct PlanOptions {
   RoomWish room;
   bool one_shot = false;
   bool no_op_offload = false;
+  bool no_history = false;
   bool json = false;
 };
 
@@ -105,6 +109,8 @@ void add_options(CLI::App& app, PlanOptions& options) {
                "large batches of the host's layers are computed there");
   app.add_flag("--one-shot", options.one_shot,
                "for llama-completion or llama-bench and not for a server");
+  app.add_flag("--no-history", options.no_history,
+               "do not look how fast this machine's own runs were");
   app.add_flag("--json", options.json, "JSON on stdout, the text on stderr");
 }
 
@@ -141,6 +147,13 @@ Result<PlanWish> wish_of(const PlanOptions& options, const CLI::App& app) {
   wish.experts_fixed = app.count("--n-cpu-moe") > 0;
   out.margin = options.margin_mib << 20;
   return out;
+}
+
+std::vector<OwnRun> runs_of(const RunsByMemory& runs, const std::string& memory) {
+  for (const auto& [name, out] : runs) {
+    if (name == memory || (!memory.empty() && same_device_name(name, memory))) return out;
+  }
+  return {};
 }
 
 std::string name_of_model(const std::string& what, const ModelHeaders& model) {
@@ -222,6 +235,13 @@ ExitCode plan(const Arguments& arguments) {
     if (!std::exchange(asked, true)) (void)learn_ram_speed(machine, *interrupts, progress);
     return machine.ram_bytes_per_second;
   };
+  std::optional<RunsByMemory> runs;
+  if (!options.no_history && os::env("PICCHIO_NO_HISTORY").value_or("").empty()) {
+    wish->own_runs = [&](const std::string& memory) {
+      if (!runs) runs = own_runs(machine);
+      return runs_of(*runs, memory);
+    };
+  }
   if (options.models.empty()) return plan_all(*wish, *room, options.json, *interrupts);
   std::vector<Plan> plans;
   for (const std::string& what : options.models) {

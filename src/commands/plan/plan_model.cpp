@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "gguf/memory/token_reads.h"
+#include "report/plan.h"
 #include "verdict/decode_estimate.h"
 #include "verdict/roofline.h"
 
@@ -67,7 +68,31 @@ class Planner {
     if (!empty || !full) return;
     const auto first = decode_rate(*empty, 0);
     const auto last = decode_rate(*full, choice.need.context.cells);
-    if (first && last) out.decode = DecodeEstimate{*first, *last, bandwidths(*empty)};
+    if (first && last) out.decode = DecodeEstimate{*first, *last, speeds(*empty), own(*empty)};
+  }
+
+  /// Of a choice whose weights are all in one memory of which runs tell.
+  void estimate_prefill(const gguf::Choice& choice, Plan& out) const {
+    const auto reads = gguf::token_reads(model_.headers, choice.context, choice.placement, 0);
+    if (!reads) return;
+    const gguf::MemoryReads* only = reads->devices.empty() ? &reads->host : nullptr;
+    std::string memory;
+    for (std::size_t i = 0; i < reads->devices.size(); ++i) {
+      if (reads->devices[i].bytes == 0) continue;
+      if (only != nullptr) return;
+      only = &reads->devices[i];
+      memory = room_.devices[i].name;
+    }
+    // Without a weight on a GPU that is there it still computes large batches, which no run tells.
+    if (only == nullptr) return;
+    if (!memory.empty() && reads->host.bytes > only->bytes / kOneInSoMany) return;
+    const auto fitted = fit_prefill(runs_of(memory), reads->main_type);
+    if (!fitted) return;
+    const double seconds = fitted->seconds(0, only->weights - only->head_weights);
+    if (seconds <= 0) return;
+    out.prefill = PrefillEstimate{.least = 1 / (seconds * (1 + fitted->error)),
+                                  .most = (1 + fitted->error) / seconds,
+                                  .own = own_speed(memory, *fitted)};
   }
 
  private:
@@ -82,49 +107,97 @@ class Planner {
     std::vector<ReadMemory> out;
     std::int64_t on_devices = 0;
     for (std::size_t i = 0; i < reads->devices.size(); ++i) {
-      if (reads->devices[i] == 0) continue;
+      if (reads->devices[i].bytes == 0) continue;
       const RoomDevice& device = room_.devices[i];
-      if (!device.peak_bytes_per_second) {
+      ReadMemory memory = read_memory(reads->devices[i], device.name);
+      memory.peak_bytes_per_second = device.peak_bytes_per_second;
+      if (!memory.own && !memory.peak_bytes_per_second) {
         why_not =
             fmt::format("nobody tells how fast the memory of {} is; --gpu NAME does", device.name);
         return std::nullopt;
       }
-      out.push_back({reads->devices[i], device.peak_bytes_per_second, false, device.name});
-      on_devices += reads->devices[i];
+      on_devices += memory.bytes_per_token;
+      out.push_back(std::move(memory));
     }
-    if (reads->host <= on_devices / kOneInSoMany) return out;
+    if (reads->host.bytes <= on_devices / kOneInSoMany) return out;
     return with_host(std::move(out), reads->host, why_not);
   }
 
   [[nodiscard]] std::optional<std::vector<ReadMemory>> with_host(std::vector<ReadMemory> out,
-                                                                 std::int64_t bytes,
+                                                                 const gguf::MemoryReads& reads,
                                                                  std::string& why_not) const {
-    if (wish_.cache_bytes && bytes < kTimesTheCaches * *wish_.cache_bytes) {
-      why_not = fmt::format(
-          "a token reads {} from the host, which may lie in the CPU's {} of "
-          "caches, and nobody tells how fast those are",
-          format_bytes(bytes), format_bytes(*wish_.cache_bytes));
-      return std::nullopt;
+    ReadMemory memory = read_memory(reads, "");
+    memory.host = true;
+    if (!memory.own) {
+      if (wish_.cache_bytes && reads.bytes < kTimesTheCaches * *wish_.cache_bytes) {
+        why_not = fmt::format(
+            "a token reads {} from the host, which may lie in the CPU's {} of "
+            "caches, and nobody tells how fast those are",
+            format_bytes(reads.bytes), format_bytes(*wish_.cache_bytes));
+        return std::nullopt;
+      }
+      memory.peak_bytes_per_second = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
+      if (!memory.peak_bytes_per_second) {
+        why_not = "the speed of this machine's RAM is not known";
+        return std::nullopt;
+      }
     }
-    const auto speed = wish_.ram_speed ? wish_.ram_speed() : std::nullopt;
-    if (!speed) {
-      why_not = "the speed of this machine's RAM is not known";
-      return std::nullopt;
-    }
-    out.push_back({bytes, speed, true, "this machine's RAM"});
+    out.push_back(std::move(memory));
     return out;
   }
 
-  static std::string bandwidths(const std::vector<ReadMemory>& memories) {
+  [[nodiscard]] std::vector<OwnRun> runs_of(const std::string& memory) const {
+    return wish_.own_runs ? wish_.own_runs(memory) : std::vector<OwnRun>{};
+  }
+
+  /// Of a GPU by its name; of the host with an empty one.
+  [[nodiscard]] ReadMemory read_memory(const gguf::MemoryReads& reads, std::string name) const {
+    ReadMemory out;
+    out.bytes_per_token = reads.bytes;
+    out.weights_per_token = reads.weights;
+    out.products_per_token = reads.products;
+    out.own = fit_decode(runs_of(name), name.empty() ? MemoryKind::cpu : MemoryKind::gpu);
+    out.name = std::move(name);
+    return out;
+  }
+
+  static OwnSpeed own_speed(const std::string& memory, const FittedSpeed& fitted) {
+    const auto rate = [](double seconds) {
+      return seconds > 0 ? std::optional(1 / seconds) : std::nullopt;
+    };
+    return {.memory = memory,
+            .runs = fitted.runs,
+            .models = fitted.models,
+            .bytes_per_second = rate(fitted.seconds_per_byte),
+            .weights_per_second = rate(fitted.seconds_per_weight),
+            .seconds_besides = fitted.seconds_besides,
+            .error = fitted.error};
+  }
+
+  static std::vector<OwnSpeed> own(const std::vector<ReadMemory>& memories) {
+    std::vector<OwnSpeed> out;
+    for (const ReadMemory& memory : memories) {
+      if (memory.own) out.push_back(own_speed(memory.name, *memory.own));
+    }
+    return out;
+  }
+
+  static std::string speeds(const std::vector<ReadMemory>& memories) {
     std::vector<std::string> parts;
     parts.reserve(memories.size());
     for (const ReadMemory& memory : memories) {
-      parts.push_back(fmt::format("{:.0f} to {:.0f} % of the {:.0f} GB/s of {}",
-                                  100 * (memory.host ? kLeastOfSum : kLeastOfPeak),
-                                  100 * (memory.host ? kMostOfSum : kMostOfPeak),
-                                  memory.peak_bytes_per_second.value_or(0) / 1e9, memory.name));
+      parts.push_back(memory.own ? own_speed_text(own_speed(memory.name, *memory.own))
+                                 : by_peak(memory));
     }
     return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+  static std::string by_peak(const ReadMemory& memory) {
+    return fmt::format("{:.0f} to {:.0f} % of the {:.0f} GB/s of {}",
+                       100 * (memory.host ? kLeastOfSum : kLeastOfPeak),
+                       100 * (memory.host ? kMostOfSum : kMostOfPeak),
+                       memory.peak_bytes_per_second.value_or(0) / 1e9,
+                       memory.host ? "this machine's RAM" : memory.name);
   }
 
   const ModelHeaders& model_;
@@ -132,14 +205,6 @@ class Planner {
   const PlanRoom& room_;
   const gguf::Advice& advice_;
 };
-
-std::int64_t tensor_bytes(const ModelHeaders& model) {
-  std::int64_t sum = 0;
-  for (const gguf::Header& header : model.headers) {
-    for (const gguf::HeaderTensor& tensor : header.tensors) sum += tensor.bytes.value_or(0);
-  }
-  return sum;
-}
 
 }  // namespace
 
@@ -173,7 +238,10 @@ Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, cons
   if (best) out.best = planner.setting(*best);
   if (const auto& small = advice->small_cache) out.small_cache = planner.setting(*small);
   out.longest_context = advice->longest_context;
-  planner.estimate(best && advice->asked.fit == Fit::not_fitting ? *best : advice->asked, out);
+  const gguf::Choice& likely =
+      best && advice->asked.fit == Fit::not_fitting ? *best : advice->asked;
+  planner.estimate(likely, out);
+  planner.estimate_prefill(likely, out);
   out.notes = advice->asked.need.guesses;
   out.notes.insert(out.notes.end(), room.notes.begin(), room.notes.end());
   return out;

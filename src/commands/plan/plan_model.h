@@ -6,10 +6,12 @@
 #include "commands/plan/room.h"
 #include "evidence/plan.h"
 #include "gguf/memory/fit.h"
+#include "verdict/own_runs.h"
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace picchio {
 
@@ -19,6 +21,9 @@ struct PlanWish {
   /// Bytes per second of this machine's RAM, asked for where an estimate needs it. Empty: not
   /// known.
   std::function<std::optional<double>()> ram_speed;
+  /// Runs of this machine from one memory: of the GPU of this name, of the CPU where it is empty.
+  /// Asked for where an estimate needs them. Empty: there are none.
+  std::function<std::vector<OwnRun>(const std::string& memory)> own_runs;
   /// A model must not lie in them for that speed to say anything.
   std::optional<std::int64_t> cache_bytes;
 };

@@ -41,15 +41,12 @@ Result<RoomDevice> device_of_table(const std::string& name, std::optional<std::i
     out.free_bytes = *memory;
     return out;
   }
-  const auto& table = bandwidth_table();
-  const auto row = std::ranges::find(table, peak->row, &BandwidthRow::name);
-  const std::int64_t known = row == table.end() ? 0 : row->memory_gib.value_or(0);
-  if (known == 0) {
+  if (!peak->size_bytes) {
     return with_hint(fail(ErrorKind::unsupported, "the table does not say how much memory '{}' has",
                           plain(name)),
                      fmt::format("--gpu \"{}\" --vram GiB", plain(name)));
   }
-  out.free_bytes = known * static_cast<std::int64_t>(kGiB);
+  out.free_bytes = *peak->size_bytes;
   return out;
 }
 
@@ -59,6 +56,7 @@ Result<> take_given_devices(const RoomWish& wish, PlanRoom& out) {
     Result<RoomDevice> device = device_of_table(wish.gpu, std::nullopt);
     if (!device) return std::unexpected(device.error());
     out.devices.push_back(*std::move(device));
+    out.from = "the GPU's memory by its data sheet; driver and desktop take some of it";
     return {};
   }
   for (const std::string_view part : split(wish.vram, ',')) {

@@ -234,12 +234,18 @@ TEST(TokenReads, WeightsOnceAndTheCacheAsFarAsItIsFilled) {
   const auto half = token_reads(shards, wish.context, wish.placement, 4096);
   const auto full = token_reads(shards, wish.context, wish.placement, 8192);
   ASSERT_TRUE(empty && half && full);
-  EXPECT_EQ(full->devices[0] - half->devices[0], half->devices[0] - empty->devices[0]);
+  EXPECT_EQ(full->devices[0].bytes - half->devices[0].bytes,
+            half->devices[0].bytes - empty->devices[0].bytes);
   const auto need = forecast(shards, wish.context, wish.placement);
   ASSERT_TRUE(need);
-  EXPECT_EQ(empty->devices[0], need->devices[0].weights);
-  EXPECT_EQ(full->devices[0], need->devices[0].weights + need->devices[0].kv_cache);
-  EXPECT_EQ(empty->host, 2 * 1024) << "one row of the embedding";
+  EXPECT_EQ(empty->devices[0].bytes, need->devices[0].weights);
+  EXPECT_EQ(full->devices[0].bytes, need->devices[0].weights + need->devices[0].kv_cache);
+  EXPECT_EQ(empty->devices[0].products, 0);
+  EXPECT_GT(half->devices[0].products, 0);
+  EXPECT_EQ(full->devices[0].products, 2 * half->devices[0].products);
+  EXPECT_EQ(empty->host.weights, 1024) << "one row of the embedding";
+  EXPECT_EQ(empty->host.bytes, 2 * 1024);
+  EXPECT_EQ(full->devices[0].weights, empty->devices[0].weights) << "the cache holds none";
 }
 
 TEST(TokenReads, ActiveExpertsOnly) {
@@ -249,7 +255,7 @@ TEST(TokenReads, ActiveExpertsOnly) {
   const auto need = forecast(shards, wish.context, wish.placement);
   ASSERT_TRUE(reads && need);
   const std::int64_t experts = std::int64_t{8} * 3 * 1024 * 512 * 16 * 2;  // bytes of all
-  EXPECT_EQ(reads->devices[0], need->devices[0].weights - experts + experts / 8);
+  EXPECT_EQ(reads->devices[0].bytes, need->devices[0].weights - experts + experts / 8);
 }
 
 }  // namespace

@@ -7,13 +7,28 @@
 #include "gguf/memory/placement.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace picchio::gguf {
 
+/// Of one memory.
+struct MemoryReads {
+  std::int64_t bytes = 0;    // of weights, cache and state
+  std::int64_t weights = 0;  // how many numbers those weights are: each is multiplied once
+  /// Of them the output layer's, which a prompt wants for its last token only.
+  std::int64_t head_weights = 0;
+  /// Multiplications of attention with what is in the cache. Of a narrow head they count as the
+  /// more that they cost.
+  std::int64_t products = 0;
+};
+
 struct TokenReads {
-  std::int64_t host = 0;
-  std::vector<std::int64_t> devices;  // as in the placement
+  /// ggml's name of what most weights are but the output layer's: how fast a prompt is computed
+  /// depends on it. Empty: there are none.
+  std::string main_type;
+  MemoryReads host;
+  std::vector<MemoryReads> devices;  // as in the placement
 };
 
 /// Of one sequence with `depth` tokens in the cache: the weights that a token uses, where they lie,
