@@ -1,7 +1,7 @@
 #include "verdict/own_runs.h"
 
+#include "base/median.h"
 #include "verdict/arguments.h"
-#include "verdict/median.h"
 
 #include <algorithm>
 #include <cmath>
