@@ -1,12 +1,12 @@
 #include "verdict/lanes.h"
 
+#include "base/median.h"
 #include "base/text.h"
 #include "verdict/account.h"
 #include "verdict/answers.h"
 #include "verdict/drivers.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/gpu_use.h"
-#include "base/median.h"
 #include "verdict/roofline.h"
 #include "verdict/served_log.h"
 #include "verdict/server_claim.h"

@@ -1,7 +1,7 @@
 #include "verdict/residency.h"
 
-#include "base/text.h"
 #include "base/median.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 
