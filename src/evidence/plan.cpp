@@ -25,6 +25,8 @@ std::string_view name_of(Fit fit) {
   return "?";
 }
 
+std::string_view name_of(ExtraRole role) { return role == ExtraRole::mmproj ? "mmproj" : "draft"; }
+
 Fit worse(Fit a, Fit b) {
   return std::ranges::find(kWorseAndWorse, a) > std::ranges::find(kWorseAndWorse, b) ? a : b;
 }

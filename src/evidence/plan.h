@@ -91,6 +91,17 @@ struct PrefillEstimate {
   OwnSpeed own;
 };
 
+enum class ExtraRole { mmproj, draft };
+[[nodiscard]] std::string_view name_of(ExtraRole role);  // "mmproj", "draft"
+
+/// A model that is loaded beside. What it takes is no longer free for the one that is planned.
+struct PlannedExtra {
+  ExtraRole role = ExtraRole::draft;
+  std::string model;  // untrusted
+  std::vector<PlannedMemory> devices;
+  PlannedMemory host;
+};
+
 struct Plan {
   std::string model;  // as it was asked for, untrusted
   std::string architecture;
@@ -107,6 +118,7 @@ struct Plan {
   std::optional<DecodeEstimate> decode;         // of `asked` if it goes in, else of `best`
   std::string no_decode;                        // why there is none
   std::optional<PrefillEstimate> prefill;       // of the same; absent: no run tells
+  std::vector<PlannedExtra> extras;             // loaded before it
   std::vector<std::string> notes;               // what is a guess, and what is not in it
 };
 

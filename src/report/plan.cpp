@@ -91,6 +91,20 @@ std::string where_it_ends(const Plan& plan, const PlannedSetting& setting, Fit f
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// "draft Qwen3-0.6B.gguf: 1.20 GiB on RTX 4090, 150.0 MiB on host; free is what that leaves"
+std::string extra_text(const PlannedExtra& extra) {
+  Lines parts;
+  const auto look = [&](const PlannedMemory& memory) {
+    if (memory.total() == 0) return;
+    parts.push_back(fmt::format("{} on {}", format_bytes(memory.total()), short_name(memory.name)));
+  };
+  for (const PlannedMemory& device : extra.devices) look(device);
+  look(extra.host);
+  return fmt::format("{} {}: {}{}; 'free' is what that leaves", name_of(extra.role),
+                     fit(plain(extra.model), 48), fmt::join(parts, ", "),
+                     extra.role == ExtraRole::mmproj ? ", its weights alone" : "");
+}
+
 std::string verdict_text(const Plan& plan) {
   const std::string word = upper(name_of(plan.asked.fit));
   switch (plan.asked.fit) {
@@ -236,6 +250,7 @@ std::string plan_text(const Plan& plan) {
   add(lines, "asked", settings_text(plan, plan.asked));
   add_memories(lines, plan.asked);
   if (!plan.room_from.empty()) add(lines, "", "(" + plain(plan.room_from) + ")");
+  for (const PlannedExtra& extra : plan.extras) add(lines, "beside", extra_text(extra));
   for (const std::string& line : report::wrap("PLAN: " + verdict_text(plan), kColumns, 2)) {
     lines.push_back(line);
   }

@@ -95,6 +95,21 @@ Json prefill_json(const Plan& plan) {
           {"own_runs", Json::array({own_json(plan.prefill->own)})}};
 }
 
+Json extra_json(const PlannedExtra& extra) {
+  Json devices = Json::array();
+  for (const PlannedMemory& device : extra.devices) devices.push_back(memory_json(device));
+  return {{"role", name_of(extra.role)},
+          {"model", extra.model},
+          {"devices", std::move(devices)},
+          {"host", memory_json(extra.host)}};
+}
+
+Json extras_json(const std::vector<PlannedExtra>& extras) {
+  Json out = Json::array();
+  for (const PlannedExtra& extra : extras) out.push_back(extra_json(extra));
+  return out;
+}
+
 Json plan_document(const Plan& plan) {
   return {{"model", plan.model},
           {"architecture", plan.architecture},
@@ -111,6 +126,7 @@ Json plan_document(const Plan& plan) {
           {"decode_estimate", decode_json(plan)},
           {"no_decode_estimate", text_or_null(plan.no_decode)},
           {"prefill_estimate", prefill_json(plan)},
+          {"extras", extras_json(plan.extras)},
           {"notes", plan.notes}};
 }
 

@@ -152,8 +152,14 @@ TEST(PlanReport, FlagsSayWhatWasChosen) {
 TEST(PlanReport, JsonIsDescribed) {
   const std::string docs = std::string(PICCHIO_SOURCE_DIR) + "/docs/";
   const json schema = json::parse(file_text(docs + "schema/plan.v1.json"));
-  const json document = json::parse(plan_json({fitting(), too_large(), not_judged(), by_own_runs()},
-                                              {{"broken.gguf", "why"}}, 1));
+  Plan beside = fitting();
+  PlannedMemory use;
+  use.name = "GPU 0";
+  use.weights = 800 * kMiB;
+  beside.extras = {
+      {.role = ExtraRole::mmproj, .model = "mmproj.gguf", .devices = {use}, .host = {}}};
+  const json document = json::parse(plan_json(
+      {fitting(), too_large(), not_judged(), by_own_runs(), beside}, {{"broken.gguf", "why"}}, 1));
   EXPECT_EQ(document["schema"], "picchio.plan.v1");
   expect_described(document, schema, file_text(docs + "json.md"), "plan");
   const json& asked = document["plans"][0]["asked"];

@@ -48,6 +48,8 @@ struct PlanOptions {
   std::int64_t gpu_layers = -1;
   std::int64_t cpu_moe = 0;
   std::int64_t margin_mib = gguf::kUsualMargin >> 20;
+  std::string mmproj;
+  std::string draft;
   RoomWish room;
   bool one_shot = false;
   bool no_op_offload = false;
@@ -101,6 +103,10 @@ void add_options(CLI::App& app, PlanOptions& options) {
   app.add_option("--ram", options.room.ram_gib, "free memory of the host in GiB")
       ->type_name("GiB")
       ->check(number_between(0, 1 << 20));
+  app.add_option("--mmproj", options.mmproj, "a projector that is loaded beside it")
+      ->type_name("FILE");
+  app.add_option("--model-draft", options.draft, "a draft model that is loaded beside it (-md)")
+      ->type_name("FILE");
   app.add_option("--margin", options.margin_mib, "MiB to leave free on each GPU, as --fit-target")
       ->check(whole_between(0, 1 << 30))
       ->capture_default_str();
@@ -223,6 +229,9 @@ ExitCode plan(const Arguments& arguments) {
   if (!wish) return fail_with(wish.error());
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());
+  Result<std::vector<ExtraModel>> extras = read_extras(options.mmproj, options.draft, *interrupts);
+  if (!extras) return fail_with(extras.error());
+  wish->extras = *std::move(extras);
   const Result<PlanRoom> room = find_room(options.room, *interrupts);
   if (!room) return fail_with(room.error());
 

@@ -209,8 +209,13 @@ class Planner {
 }  // namespace
 
 Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, const PlanWish& wish,
-                        const PlanRoom& room) {
+                        const PlanRoom& whole_room) {
   gguf::Wish asked = wish.wish;
+  PlanRoom room = whole_room;
+  const std::int64_t trained = model.headers.front().context_length.value_or(0);
+  const std::int64_t context = asked.context.n_ctx > 0 ? asked.context.n_ctx : trained;
+  Result<std::vector<PlannedExtra>> extras = place_extras(wish.extras, asked, context, room);
+  if (!extras) return std::unexpected(extras.error());
   gguf::Room space{
       .devices = {}, .host = room.host_free, .margin = wish.margin, .shared = room.shared};
   for (const RoomDevice& device : room.devices) {
@@ -242,6 +247,7 @@ Result<Plan> plan_model(const std::string& name, const ModelHeaders& model, cons
       best && advice->asked.fit == Fit::not_fitting ? *best : advice->asked;
   planner.estimate(likely, out);
   planner.estimate_prefill(likely, out);
+  out.extras = *std::move(extras);
   out.notes = advice->asked.need.guesses;
   out.notes.insert(out.notes.end(), room.notes.begin(), room.notes.end());
   return out;

@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "commands/header_source.h"
+#include "commands/plan/extras.h"
 #include "commands/plan/room.h"
 #include "evidence/plan.h"
 #include "gguf/memory/fit.h"
@@ -24,6 +25,7 @@ struct PlanWish {
   /// Runs of this machine from one memory: of the GPU of this name, of the CPU where it is empty.
   /// Asked for where an estimate needs them. Empty: there are none.
   std::function<std::vector<OwnRun>(const std::string& memory)> own_runs;
+  std::vector<ExtraModel> extras = {};  // loaded before it
   /// A model must not lie in them for that speed to say anything.
   std::optional<std::int64_t> cache_bytes;
 };
