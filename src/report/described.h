@@ -23,7 +23,9 @@ inline void expect_described(const nlohmann::json& value, const nlohmann::json& 
     ASSERT_TRUE(properties.contains(key)) << where << "." << key << " is not in the schema";
     EXPECT_NE(document.find("`" + key + "`"), std::string::npos)
         << key << " is not in docs/json.md";
-    expect_described(inner, properties[key], document, where + "." + key);
+    std::string inside = where;
+    inside.append(".").append(key);
+    expect_described(inner, properties[key], document, inside);
   }
   for (const auto& key : schema["required"]) {
     EXPECT_TRUE(value.contains(key.get<std::string>())) << where << " lacks " << key;
