@@ -237,6 +237,23 @@ ExitCode sweep_server(const Target& target, const DiagnoseOptions& options,
   return sweep_contexts(**subject, wish, progress);
 }
 
+ExitCode sweep_target(const Target& target, const DiagnoseOptions& options, const CLI::App& app,
+                      const Arguments& arguments, os::Interrupts& interrupts, Progress& progress) {
+  const Result<SweepWish> wish = sweep_wish(options, app, arguments);
+  if (!wish) return fail_with(wish.error());
+  return target.kind == TargetKind::file
+             ? sweep_file(options, arguments, *wish, interrupts, progress)
+             : sweep_server(target, options, arguments, *wish, interrupts, progress);
+}
+
+/// "--ctx-sweep MODEL": the sizes were left out, not the model.
+void take_model_from_sizes(DiagnoseOptions& options) {
+  const std::string& sizes = options.ctx_sweep;
+  if (!options.model.empty() || sizes.empty()) return;
+  const bool no_size = !is_digit(sizes.front()) || sizes.find_first_of("./:") != std::string::npos;
+  if (no_size) options.model = std::exchange(options.ctx_sweep, "");
+}
+
 }  // namespace
 
 ExitCode diagnose(const Arguments& arguments) {
@@ -259,11 +276,7 @@ ExitCode diagnose(const Arguments& arguments) {
   if ((options.resume || options.try_all) && !sweeps) {
     return fail_with({ErrorKind::unsupported, "--resume and --try-all go with --ctx-sweep", ""});
   }
-  // "--ctx-sweep MODEL": the sizes were left out, not the model.
-  const std::string& sizes = options.ctx_sweep;
-  const bool no_size = !sizes.empty() && (!is_digit(sizes.front()) ||
-                                          sizes.find_first_of("./:") != std::string::npos);
-  if (options.model.empty() && no_size) options.model = std::exchange(options.ctx_sweep, "");
+  take_model_from_sizes(options);
   Result<os::Interrupts> interrupts = os::Interrupts::install();
   if (!interrupts) return fail_with(interrupts.error());
   if (options.model.empty()) {
@@ -275,13 +288,7 @@ ExitCode diagnose(const Arguments& arguments) {
   if (!target) return fail_with(target.error());
 
   Progress progress;
-  if (sweeps) {
-    const Result<SweepWish> wish = sweep_wish(options, app, arguments);
-    if (!wish) return fail_with(wish.error());
-    return target->kind == TargetKind::file
-               ? sweep_file(options, arguments, *wish, *interrupts, progress)
-               : sweep_server(*target, options, arguments, *wish, *interrupts, progress);
-  }
+  if (sweeps) return sweep_target(*target, options, app, arguments, *interrupts, progress);
   const PassSink sink = [&](const RawRun& run, std::size_t pass) -> Result<> {
     if (options.keep_logs.empty()) return {};
     if (const Result<> ok = kept::write_run(options.keep_logs, run); !ok) return ok;

@@ -189,6 +189,8 @@ Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
     prompting = *std::move(usual);
   }
   const ServerPlace place = place_of(detected);
+  // Before the model is handed on: without its name another model's runner could be taken for its.
+  std::string needle = needle_of(detected, *model);
   RawRun run = run_of(*server, *model, *prompting, place);
   // An llama-server tells its build only once it has loaded.
   run.server = facts_of(server->detected(), *model, place);
@@ -196,7 +198,7 @@ Result<ServerScene> open_server_scene(const servers::DetectedServer& detected,
                     .model = *std::move(model),
                     .place = place,
                     .prompting = *std::move(prompting),
-                    .processes = {place, needle_of(detected, *model)},
+                    .processes = {place, std::move(needle)},
                     .log = {place, detected.kind, wait.interrupts},
                     .run = std::move(run)};
   scene.log.describe(*scene.run.server);

@@ -55,49 +55,49 @@ std::optional<std::int64_t> bytes_of(const TensorType& type, const TableRow& row
 
 }  // namespace
 
-void HeaderWriter::key(std::string_view key, std::uint32_t type) {
+void HeaderWriter::begin(std::string_view key, std::uint32_t type) {
   put_text(pairs_, key);
   put(pairs_, type);
   ++keys_;
 }
 
-void HeaderWriter::add(std::string_view name, bool value) {
-  key(name, kBool);
+void HeaderWriter::add(std::string_view key, bool value) {
+  begin(key, kBool);
   put(pairs_, std::uint8_t{value});
 }
 
-void HeaderWriter::add(std::string_view name, std::int64_t value) {
+void HeaderWriter::add(std::string_view key, std::int64_t value) {
   if (value >= 0 && value <= std::numeric_limits<std::uint32_t>::max()) {
-    key(name, kUint32);
+    begin(key, kUint32);
     put(pairs_, static_cast<std::uint32_t>(value));
   } else if (value < 0 && value >= std::numeric_limits<std::int32_t>::min()) {
-    key(name, kInt32);
+    begin(key, kInt32);
     put(pairs_, static_cast<std::int32_t>(value));
   } else {
-    key(name, kInt64);
+    begin(key, kInt64);
     put(pairs_, value);
   }
 }
 
-void HeaderWriter::add(std::string_view name, double value) {
-  key(name, kFloat32);
+void HeaderWriter::add(std::string_view key, double value) {
+  begin(key, kFloat32);
   put(pairs_, std::bit_cast<std::uint32_t>(static_cast<float>(value)));
 }
 
-void HeaderWriter::add(std::string_view name, std::string_view value) {
-  key(name, kString);
+void HeaderWriter::add(std::string_view key, std::string_view value) {
+  begin(key, kString);
   put_text(pairs_, value);
 }
 
-void HeaderWriter::add(std::string_view name, std::span<const std::int64_t> values) {
-  key(name, kArray);
+void HeaderWriter::add(std::string_view key, std::span<const std::int64_t> values) {
+  begin(key, kArray);
   put(pairs_, kInt64);
   put(pairs_, std::uint64_t{values.size()});
   for (const std::int64_t value : values) put(pairs_, value);
 }
 
-void HeaderWriter::add_texts(std::string_view name, std::int64_t count) {
-  key(name, kArray);
+void HeaderWriter::add_texts(std::string_view key, std::int64_t count) {
+  begin(key, kArray);
   put(pairs_, kString);
   put(pairs_, static_cast<std::uint64_t>(count));
   pairs_.append(static_cast<std::size_t>(count) * sizeof(std::uint64_t), '\0');

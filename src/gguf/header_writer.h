@@ -34,7 +34,7 @@ class HeaderWriter {
   [[nodiscard]] std::int64_t file_bytes() const;
 
  private:
-  void key(std::string_view key, std::uint32_t type);
+  void begin(std::string_view key, std::uint32_t type);
 
   std::string pairs_;
   std::string table_;

@@ -120,9 +120,9 @@ class Plot {
 void draw_slope(Plot& plot, const DepthSlope& slope) {
   const auto shallowest = static_cast<double>(slope.shallowest);
   const auto deepest = static_cast<double>(slope.deepest);
-  constexpr auto kSteps = static_cast<double>(kPlotColumns);
-  for (double step = 0; step <= kSteps; ++step) {
-    const double depth = shallowest + (deepest - shallowest) * step / kSteps;
+  for (std::size_t step = 0; step <= kPlotColumns; ++step) {
+    const double share = static_cast<double>(step) / static_cast<double>(kPlotColumns);
+    const double depth = shallowest + (deepest - shallowest) * share;
     const double ms = slope.ms_at_zero + slope.ms_per_thousand * depth / 1000;
     if (std::isfinite(ms) && ms > 0) plot.mark({depth, 1000 / ms}, '.');
   }
@@ -209,6 +209,7 @@ void add_verdicts(Lines& lines, const Sweep& sweep) {
     group->second.push_back(fmt::format("{}", tier.context));
   }
   std::vector<std::string> parts;
+  parts.reserve(groups.size());
   for (const auto& [state, contexts] : groups) {
     parts.push_back(fmt::format("{} at ctx {}", name_of(state), fmt::join(contexts, ", ")));
   }
@@ -224,11 +225,12 @@ void add_verdicts(Lines& lines, const Sweep& sweep) {
 
 const SweepTier* worst_tier(const Sweep& sweep) {
   const SweepTier* out = nullptr;
+  int worst = -1;
   for (const SweepTier& tier : sweep.tiers) {
-    if (!tier.has_figures() || !tier.figures.state) continue;
-    if (out == nullptr || severity(*tier.figures.state) > severity(*out->figures.state)) {
-      out = &tier;
-    }
+    const std::optional<State>& state = tier.figures.state;
+    if (!tier.has_figures() || !state || severity(*state) <= worst) continue;
+    out = &tier;
+    worst = severity(*state);
   }
   return out;
 }

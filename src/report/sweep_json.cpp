@@ -62,22 +62,22 @@ Json tier_json(const SweepTier& tier) {
 std::string sweep_json(const Sweep& sweep, int exit_code) {
   Json tiers = Json::array();
   for (const SweepTier& tier : sweep.tiers) tiers.push_back(tier_json(tier));
-  const SweepTier* worst = worst_tier(sweep);
-  return report::dump(
-      {{"schema", "picchio.sweep.v1"},
-       {"version", PICCHIO_VERSION},
-       {"exit_code", exit_code},
-       {"model", sweep.model},
-       {"engine", text_or_null(sweep.engine)},
-       {"arguments", text_or_null(sweep.arguments)},
-       {"machine", text_or_null(sweep.machine)},
-       {"passes", sweep.passes},
-       {"context_is_fixed", sweep.context_is_fixed},
-       {"worst_state", worst == nullptr ? Json(nullptr) : Json(name_of(*worst->figures.state))},
-       {"tiers", std::move(tiers)},
-       {"decode_slope", slope_json(sweep.decode)},
-       {"prefill_slope", slope_json(sweep.prefill)},
-       {"placed_otherwise_from", value_or_null(sweep.placed_otherwise_from)}});
+  const SweepTier* tier = worst_tier(sweep);
+  const std::optional<State> worst = tier == nullptr ? std::nullopt : tier->figures.state;
+  return report::dump({{"schema", "picchio.sweep.v1"},
+                       {"version", PICCHIO_VERSION},
+                       {"exit_code", exit_code},
+                       {"model", sweep.model},
+                       {"engine", text_or_null(sweep.engine)},
+                       {"arguments", text_or_null(sweep.arguments)},
+                       {"machine", text_or_null(sweep.machine)},
+                       {"passes", sweep.passes},
+                       {"context_is_fixed", sweep.context_is_fixed},
+                       {"worst_state", worst ? Json(name_of(*worst)) : Json(nullptr)},
+                       {"tiers", std::move(tiers)},
+                       {"decode_slope", slope_json(sweep.decode)},
+                       {"prefill_slope", slope_json(sweep.prefill)},
+                       {"placed_otherwise_from", value_or_null(sweep.placed_otherwise_from)}});
 }
 
 }  // namespace picchio

@@ -16,7 +16,7 @@ struct DepthRate {
 };
 
 /// Absent: fewer than two depths.
-[[nodiscard]] std::optional<DepthSlope> depth_slope(std::span<const DepthRate> passes);
+[[nodiscard]] std::optional<DepthSlope> depth_slope(std::span<const DepthRate> all);
 
 /// Fills the slopes from the tiers that are placed like the first one that has figures.
 void add_slopes(Sweep& sweep);

@@ -96,6 +96,9 @@ TierOutlook FitCheck::outlook(std::int64_t context) {
   const std::vector<ShownArgument> arguments =
       shown_arguments(fmt::format("{}", fmt::join(arguments_, " ")));
   if (!foreseeable(settings, arguments) || !load()) return {};
+  const std::optional<ModelHeaders>& headers = headers_;
+  const std::optional<PlanRoom>& room = room_;
+  if (!headers || !room) return {};
   PlanWish wish;
   take_placement(settings, wish.wish);
   take_context(settings, arguments, wish.wish.context);
@@ -105,15 +108,16 @@ TierOutlook FitCheck::outlook(std::int64_t context) {
   wish.wish.types_fixed = true;
   // A margin is a wish; what counts here is what goes in.
   wish.margin = 0;
-  const Result<Plan> plan = plan_model(model_, *headers_, wish, *room_);
+  const Result<Plan> plan = plan_model(model_, *headers, wish, *room);
   if (!plan || plan->asked.fit != Fit::not_fitting) return {};
   TierOutlook out;
-  if (!plan->best) {
+  const std::optional<PlannedSetting>& best = plan->best;
+  if (!best) {
     out.why_not = "picchio plan: " + shortfall(*plan);
-  } else if (plan->best->n_gpu_layers < plan->asked.n_gpu_layers ||
-             plan->best->n_cpu_moe > plan->asked.n_cpu_moe) {
-    out.note = fmt::format("picchio plan: {}; {} would go in", shortfall(*plan),
-                           llama_cpp_flags(*plan->best));
+  } else if (best->n_gpu_layers < plan->asked.n_gpu_layers ||
+             best->n_cpu_moe > plan->asked.n_cpu_moe) {
+    out.note =
+        fmt::format("picchio plan: {}; {} would go in", shortfall(*plan), llama_cpp_flags(*best));
   }
   return out;
 }

@@ -157,13 +157,14 @@ class ContextSweep {
       }
       counts.push_back(*count);
     }
-    length_ = PromptLength::of(counts.front(), counts.back());
-    if (!length_) {
+    const std::optional<PromptLength> length = PromptLength::of(counts.front(), counts.back());
+    if (!length) {
       return fail(ErrorKind::malformed,
                   "the engine counts {} tokens in a short prompt and {} in one three times as "
                   "long: a prompt of a known length cannot be made of that",
                   counts.front(), counts.back());
     }
+    length_ = *length;
     sweep_.model = probe_.figures.model;
     sweep_.engine =
         probe_.figures.engine + (probe_.figures.build.empty() ? "" : " " + probe_.figures.build);
@@ -193,7 +194,7 @@ class ContextSweep {
       }
       tier.note = limit_->because;
     }
-    if (length_->filling_of(tier.context).pages < 1) {
+    if (length_.filling_of(tier.context).pages < 1) {
       skip(tier, "with this vocabulary not even the shortest prompt goes in");
       return true;
     }
@@ -216,14 +217,14 @@ class ContextSweep {
 
   bool take_earlier(SweepTier& tier) {
     if (!wish_.resume) return false;
-    const Result<std::optional<StoredRun>> found =
-        earlier_tier(probe_, tier_protocol(tier.context));
+    Result<std::optional<StoredRun>> found = earlier_tier(probe_, tier_protocol(tier.context));
     if (!found) {
       progress_.note("the history cannot be read, so this is measured: " + found.error().message);
       return false;
     }
-    if (!*found) return false;
-    const StoredRun& run = **found;
+    const std::optional<StoredRun>& earlier = *found;
+    if (!earlier) return false;
+    const StoredRun& run = *earlier;
     tier.end = TierEnd::earlier;
     tier.figures = run.run.figures;
     tier.id = run.id;
@@ -231,16 +232,15 @@ class ContextSweep {
     take_stored_rates(run.run.figures, tier);
     records_.push_back(run.run);
     ids_.push_back(run.id);
-    learn(tier, length_->filling_of(tier.context));
+    learn(tier, length_.filling_of(tier.context));
     progress_.note(fmt::format("ctx {}: measured before, @{}", tier.context, run.id));
     return true;
   }
 
   Result<> measure(SweepTier& tier) {
-    PromptLength::Filling filling = length_->filling_of(tier.context);
+    PromptLength::Filling filling = length_.filling_of(tier.context);
     progress_.note(fmt::format("ctx {} ({} of {}): a prompt of {} tokens{}", tier.context, number_,
-                               sweep_.tiers.size(), length_->tokens_of(filling),
-                               time_for(filling)));
+                               sweep_.tiers.size(), length_.tokens_of(filling), time_for(filling)));
     const std::string folder =
         wish_.keep_logs.empty() ? "" : fmt::format("{}/ctx{}", wish_.keep_logs, tier.context);
     if (const Result<> ok = prepare_keep_folder(folder); !ok) return ok;
@@ -287,7 +287,7 @@ class ContextSweep {
   void learn(SweepTier& tier, const PromptLength::Filling& filling) {
     const auto filled = tier.figures.more.filled_tokens;
     if (!filled) return;
-    length_->learn(filling, *filled);
+    length_.learn(filling, *filled);
     constexpr double kFull = 0.75;
     const auto room = static_cast<double>(tier.context - llama_cpp::kGenerate);
     if (filling.pages > PromptLength::kLong && static_cast<double>(*filled) < kFull * room) {
@@ -305,7 +305,7 @@ class ContextSweep {
     const auto decode = last->passes(Lane::decode);
     if (prefill.empty() || decode.empty()) return "";
     const double seconds =
-        wish_.passes * (static_cast<double>(length_->tokens_of(filling)) / prefill.back() +
+        wish_.passes * (static_cast<double>(length_.tokens_of(filling)) / prefill.back() +
                         static_cast<double>(llama_cpp::kGenerate) / decode.back());
     constexpr double kMinute = 60;
     if (seconds < kMinute) return "";
@@ -326,7 +326,7 @@ class ContextSweep {
   const SweepWish& wish_;
   Progress& progress_;
   std::optional<ContextLimit> limit_;
-  std::optional<PromptLength> length_;
+  PromptLength length_;
   RecordedRun probe_;  // of the last short prompt
   Sweep sweep_;
   std::size_t number_ = 0;            // of the tier that is at hand, from 1 on

@@ -25,6 +25,7 @@ inline constexpr std::int64_t kLeastTier = 512;
 /// How many tokens the engine makes of a prompt, by its own counts of two short ones.
 class PromptLength {
  public:
+  PromptLength() = default;         // nothing was counted: not even one page goes in
   static constexpr int kShort = 1;  // pages of the two
   static constexpr int kLong = 3;
 
@@ -48,8 +49,8 @@ class PromptLength {
  private:
   PromptLength(double around, double page) : around_(around), page_(page) {}
 
-  double around_;  // tokens besides the pages
-  double page_;
+  double around_ = 0;  // tokens besides the pages
+  double page_ = 1e18;
 };
 
 /// "ctx1-16384": of the sweep's first protocol at this context, so that runs are compared with

@@ -50,7 +50,7 @@ std::string_view flag_name(std::string_view argument) {
 }  // namespace
 
 bool prompt_on_stdin(const std::string& prompt) {
-  constexpr std::size_t kLongestArgument = 96 * 1024;
+  constexpr std::size_t kLongestArgument = std::size_t{96} * 1024;
   return prompt.size() > kLongestArgument;
 }
 

@@ -46,7 +46,7 @@ struct ShownModel {
 
 /// Pure. Memory stays in proportion to what is kept, not to the vocabulary. The error says why it
 /// is no such answer, an {"error": ...} in ollama's words.
-[[nodiscard]] Result<ShownModel> parse_show(std::string_view json);
+[[nodiscard]] Result<ShownModel> parse_show(std::string_view text);
 
 /// Asks `base_url` (see address.h). No server there, no such model, a server of another kind:
 /// errors that name the host.
