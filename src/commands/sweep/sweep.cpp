@@ -203,6 +203,10 @@ class ContextSweep {
       skip(tier, outlook.why_not + " (--try-all tries it all the same)");
       return true;
     }
+    if (length_.filling_of(tier.context).pages == PromptLength::kMostPages) {
+      skip(tier, "so long a prompt is not made");
+      return true;
+    }
     for (const std::string& note : {outlook.why_not, outlook.note}) {
       if (!note.empty()) tier.note += (tier.note.empty() ? "" : "; ") + note;
     }

@@ -83,6 +83,8 @@ Result<std::vector<std::int64_t>> usual_tiers(std::optional<std::int64_t> most) 
 }
 
 std::optional<PromptLength> PromptLength::of(std::int64_t short_tokens, std::int64_t long_tokens) {
+  const auto is_count = [](std::int64_t tokens) { return tokens > 0 && tokens < kMostTier; };
+  if (!is_count(short_tokens) || !is_count(long_tokens)) return std::nullopt;
   const double page = static_cast<double>(long_tokens - short_tokens) / (kLong - kShort);
   const double around = static_cast<double>(short_tokens) - kShort * page;
   // A page has 79 words, which no vocabulary puts into fewer tokens than words.
@@ -96,6 +98,7 @@ PromptLength::Filling PromptLength::filling_of(std::int64_t context) const {
       (static_cast<double>(context - llama_cpp::kGenerate - kSlack) - around_) / page_;
   if (room < 1) return {};
   Filling out;
+  if (room >= kMostPages) return {kMostPages, 0};
   out.pages = static_cast<int>(std::floor(room));
   // The words of a page are not alike: some of the room is left to those that take more.
   constexpr double kSurely = 0.85;

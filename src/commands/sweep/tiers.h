@@ -28,6 +28,8 @@ class PromptLength {
   PromptLength() = default;         // nothing was counted: not even one page goes in
   static constexpr int kShort = 1;  // pages of the two
   static constexpr int kLong = 3;
+  /// Their numbers have five digits. Some nine million tokens, 46 MB.
+  static constexpr int kMostPages = 99'999;
 
   /// Absent: two counts that no text of these lengths has.
   [[nodiscard]] static std::optional<PromptLength> of(std::int64_t short_tokens,

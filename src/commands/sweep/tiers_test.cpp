@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace picchio {
 namespace {
 
@@ -68,6 +70,21 @@ TEST(PromptLength, CountsThatAreNoneGiveNothing) {
   EXPECT_FALSE(PromptLength::of(0, 0));
   EXPECT_FALSE(PromptLength::of(10, 20));
   EXPECT_FALSE(PromptLength::of(1, 4000));  // a page would be longer than its prompt
+  // What a server claims may be any number.
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t number : {kLeast, std::int64_t{-1}, kMost}) {
+    EXPECT_FALSE(PromptLength::of(number, 292)) << number;
+    EXPECT_FALSE(PromptLength::of(110, number)) << number;
+  }
+  EXPECT_FALSE(PromptLength::of(kLeast, kMost));
+}
+
+TEST(PromptLength, NoPromptIsEndless) {
+  const auto length = PromptLength::of(110, 292);
+  ASSERT_TRUE(length);
+  EXPECT_EQ(length->filling_of(std::int64_t{1} << 60).pages, PromptLength::kMostPages);
+  EXPECT_EQ(PromptLength().filling_of(1 << 20).pages, 0);
 }
 
 }  // namespace
