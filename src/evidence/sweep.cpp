@@ -18,4 +18,11 @@ std::string_view name_of(TierEnd end) {
   return "not tried";
 }
 
+std::optional<std::int64_t> whole_bytes(const std::optional<double>& bytes) {
+  constexpr double kMost = 1e18;
+  // So written, a NaN is none either.
+  if (!bytes || !(*bytes >= 0 && *bytes < kMost)) return std::nullopt;
+  return static_cast<std::int64_t>(*bytes);
+}
+
 }  // namespace picchio

@@ -62,6 +62,9 @@ struct DepthSlope {
   }
 };
 
+/// Bytes of a record, which may have been imported: absent for what no memory has.
+[[nodiscard]] std::optional<std::int64_t> whole_bytes(const std::optional<double>& bytes);
+
 struct Sweep {
   std::string model;              // untrusted, like all names here
   std::string engine;             // "llama.cpp b11669"

@@ -42,7 +42,8 @@ std::string rate_text(const SweepTier& tier, Lane lane) {
 }
 
 std::string bytes_text(const std::optional<double>& bytes) {
-  return bytes ? format_bytes(static_cast<std::int64_t>(*bytes)) : "n/a";
+  const auto whole = whole_bytes(bytes);
+  return whole ? format_bytes(*whole) : "n/a";
 }
 
 std::string on_gpu_text(const PlacementFigures& placement) {

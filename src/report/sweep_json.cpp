@@ -8,9 +8,7 @@ using report::Json;
 using report::text_or_null;
 using report::value_or_null;
 
-Json bytes_json(const std::optional<double>& bytes) {
-  return bytes ? Json(static_cast<std::int64_t>(*bytes)) : Json(nullptr);
-}
+Json bytes_json(const std::optional<double>& bytes) { return value_or_null(whole_bytes(bytes)); }
 
 Json slope_json(const std::optional<DepthSlope>& slope) {
   if (!slope) return nullptr;
