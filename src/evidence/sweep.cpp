@@ -21,8 +21,8 @@ std::string_view name_of(TierEnd end) {
 std::optional<std::int64_t> whole_bytes(const std::optional<double>& bytes) {
   constexpr double kMost = 1e18;
   // So written, a NaN is none either.
-  if (!bytes || !(*bytes >= 0 && *bytes < kMost)) return std::nullopt;
-  return static_cast<std::int64_t>(*bytes);
+  const bool is_size = bytes && *bytes >= 0 && *bytes < kMost;
+  return is_size ? std::optional(static_cast<std::int64_t>(*bytes)) : std::nullopt;
 }
 
 }  // namespace picchio
