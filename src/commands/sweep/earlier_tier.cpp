@@ -9,19 +9,11 @@
 #include <vector>
 
 namespace picchio {
-namespace {
-
-bool fell(const std::optional<State>& state) {
-  return state == State::partial_offload || state == State::silent_cpu_fallback ||
-         state == State::conflicting_evidence;
-}
-
-}  // namespace
-
 bool same_setting(const RecordedRun& before, const RecordedRun& now) {
   const RunFigures& x = before.figures;
   const RunFigures& y = now.figures;
-  if (!x.state || (fell(y.state) && !fell(x.state))) return false;
+  const bool vouched = x.state && (y.state == x.state || y.state == State::healthy);
+  if (!vouched) return false;
   return before.model_key == now.model_key && before.host == now.host && x.engine == y.engine &&
          x.build == y.build && x.placement.arguments == y.placement.arguments &&
          x.weight_bytes == y.weight_bytes && x.machine == y.machine && x.version == y.version;

@@ -17,8 +17,10 @@ inline constexpr std::chrono::hours kEarlierTierAge{24};
 [[nodiscard]] Result<std::optional<StoredRun>> earlier_tier(const RecordedRun& like,
                                                             const std::string& protocol);
 
-/// The two ran alike, but for what they asked. What fell off the GPU since is not alike: `before`
-/// must not vouch for it. Pure.
+/// The two ran alike, but for what they asked. A verdict of before stands only where today's is the
+/// same, or HEALTHY (a large size may have fallen where a short prompt does not): yesterday's
+/// HEALTHY must not speak for a GPU that was lost since, nor for one of which nothing can be told
+/// now. Pure.
 [[nodiscard]] bool same_setting(const RecordedRun& before, const RecordedRun& now);
 
 }  // namespace picchio

@@ -31,10 +31,11 @@ TEST(EarlierTier, IsTakenOnlyFromTheSameSetting) {
   }
 }
 
-// A GPU that was lost since: yesterday's HEALTHY is not today's.
-TEST(EarlierTier, DoesNotVouchForWhatFellSince) {
+// A GPU that was lost since, or of which nothing can be told: yesterday's HEALTHY is not today's.
+TEST(EarlierTier, DoesNotVouchForWhatFellSinceOrIsUnknown) {
   for (const State state :
-       {State::partial_offload, State::silent_cpu_fallback, State::conflicting_evidence}) {
+       {State::partial_offload, State::silent_cpu_fallback, State::conflicting_evidence,
+        State::no_placement_evidence, State::no_timing_evidence, State::cpu_only_machine}) {
     RecordedRun now = samples::record("m.gguf", 40);
     now.figures.state = state;
     EXPECT_FALSE(same_setting(samples::record("m.gguf", 40), now));

@@ -137,11 +137,13 @@ class ContextSweep {
     if (limit_) context = std::min(context, std::max(limit_->tokens, kLeastTier));
     std::vector<std::int64_t> counts;
     for (const int pages : {PromptLength::kShort, PromptLength::kLong}) {
+      // The second is a whole small run: its verdict and machine are held against earlier ones.
+      const bool whole = pages == PromptLength::kLong;
       TierPasses passes{.prompting = prompting(context, {pages, 0}),
-                        .metered = false,
+                        .metered = whole,
                         .timeout = timeout_for(wish_, context)};
       // One that stops at once may say nothing of itself.
-      passes.prompting.generate = 2;
+      if (!whole) passes.prompting.generate = 2;
       Result<RawRun> raw =
           subject_.measure(passes, [](const RawRun&, std::size_t) -> Result<> { return {}; });
       if (!raw) {
@@ -265,12 +267,18 @@ class ContextSweep {
       filling = {static_cast<int>(kShorter * filling.pages), 0};
     }
     if (!raw) return std::unexpected(raw.error());
-    take(judge_recorded(*std::move(raw)), filling, tier);
+    const Judged judged = judge_recorded(*std::move(raw));
+    RecordedRun record = recorded_run(judged);
+    // Its verdict would be taken for one of this size.
+    const std::string why_not = why_not_of_size(tier.context, filling, record.figures.context,
+                                                record.figures.more.filled_tokens);
+    if (!why_not.empty()) return fail(ErrorKind::failed, "{}", why_not);
+    take(judged, std::move(record), filling, tier);
     return {};
   }
 
-  void take(const Judged& judged, const PromptLength::Filling& filling, SweepTier& tier) {
-    RecordedRun record = recorded_run(judged);
+  void take(const Judged& judged, RecordedRun record, const PromptLength::Filling& filling,
+            SweepTier& tier) {
     tier.end = TierEnd::measured;
     tier.figures = record.figures;
     tier.at = record.at;
@@ -288,16 +296,8 @@ class ContextSweep {
     ids_.push_back(tier.id);
   }
 
-  void learn(SweepTier& tier, const PromptLength::Filling& filling) {
-    const auto filled = tier.figures.more.filled_tokens;
-    if (!filled) return;
-    length_.learn(filling, *filled);
-    constexpr double kFull = 0.75;
-    const auto room = static_cast<double>(tier.context - llama_cpp::kGenerate);
-    if (filling.pages > PromptLength::kLong && static_cast<double>(*filled) < kFull * room) {
-      const std::string note = fmt::format("only {} tokens of the prompt were read", *filled);
-      tier.note += (tier.note.empty() ? "" : "; ") + note;
-    }
+  void learn(const SweepTier& tier, const PromptLength::Filling& filling) {
+    if (const auto filled = tier.figures.more.filled_tokens) length_.learn(filling, *filled);
   }
 
   /// ", about 3 min", from the size before; nothing before there is one, and of short ones.

@@ -121,6 +121,22 @@ void PromptLength::learn(const Filling& filling, std::int64_t tokens) {
   if (page > 0) page_ = page;
 }
 
+std::string why_not_of_size(std::int64_t context, const PromptLength::Filling& filling,
+                            std::optional<std::int64_t> n_ctx, std::optional<std::int64_t> filled) {
+  if (n_ctx && *n_ctx < context) {
+    return fmt::format("the engine took a context of {} tokens only", *n_ctx);
+  }
+  constexpr double kFull = 0.75;
+  const auto room = static_cast<double>(context - llama_cpp::kGenerate);
+  // Of the shortest prompts the opening and the question are a large part.
+  const bool long_enough = filling.pages > PromptLength::kLong;
+  if (long_enough && filled && static_cast<double>(*filled) < kFull * room) {
+    return fmt::format("only {} tokens of the prompt were read, so the context was not filled",
+                       *filled);
+  }
+  return "";
+}
+
 std::string tier_protocol(std::int64_t context) { return fmt::format("ctx1-{}", context); }
 
 }  // namespace picchio

@@ -55,6 +55,14 @@ class PromptLength {
   double page_ = 1e18;
 };
 
+/// Why a run tells nothing of this context: the engine took a smaller one (`n_ctx`), or did not
+/// read the prompt that was to fill it (`filled`, tokens by its count). Empty: it does. Absent: not
+/// told.
+[[nodiscard]] std::string why_not_of_size(std::int64_t context,
+                                          const PromptLength::Filling& filling,
+                                          std::optional<std::int64_t> n_ctx,
+                                          std::optional<std::int64_t> filled);
+
 /// "ctx1-16384": of the sweep's first protocol at this context, so that runs are compared with
 /// their like.
 [[nodiscard]] std::string tier_protocol(std::int64_t context);

@@ -80,6 +80,19 @@ TEST(PromptLength, CountsThatAreNoneGiveNothing) {
   EXPECT_FALSE(PromptLength::of(kLeast, kMost));
 }
 
+// HEALTHY at 4096 says nothing of the 32768 that were asked for.
+TEST(Tiers, ARunOfAnotherSizeIsNone) {
+  const PromptLength::Filling filling{.pages = 300, .words = 0};
+  EXPECT_EQ(why_not_of_size(32768, filling, 32768, 32600), "");
+  EXPECT_EQ(why_not_of_size(32768, filling, 40960, 32600), "");
+  EXPECT_EQ(why_not_of_size(32768, filling, std::nullopt, std::nullopt), "");
+  EXPECT_NE(why_not_of_size(32768, filling, 4096, 3900), "");
+  EXPECT_NE(why_not_of_size(32768, filling, 32767, 32600), "");
+  EXPECT_NE(why_not_of_size(32768, filling, 32768, 3900), "");
+  EXPECT_NE(why_not_of_size(32768, filling, std::nullopt, 3900), "");
+  EXPECT_EQ(why_not_of_size(512, {.pages = 1, .words = 0}, 512, 140), "");
+}
+
 TEST(PromptLength, NoPromptIsEndless) {
   const auto length = PromptLength::of(110, 292);
   ASSERT_TRUE(length);
