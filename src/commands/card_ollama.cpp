@@ -2,13 +2,13 @@
 
 #include "base/text.h"
 #include "commands/card_source.h"
+#include "commands/header_ollama.h"
 #include "engines/ollama/address.h"
 #include "engines/ollama/show.h"
 #include "engines/ollama/store.h"
 #include "engines/ollama/tag.h"
 #include "gguf/card.h"
 #include "os/http.h"
-#include "version.h"
 
 #include <fmt/format.h>
 
@@ -73,19 +73,11 @@ gguf::Header values_of(const ShownModel& model) {
 }
 
 Result<Card> card_of_server(const std::string& tag, const os::Interrupts& interrupts) {
-  const Result<std::string> url = ollama::base_url();
-  if (!url) return std::unexpected(url.error());
-  Result<os::HttpClient> client =
-      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
-  if (!client) return std::unexpected(client.error());
-  const Result<ShownModel> shown = ollama::ask_show(*client, *url, tag);
+  const Result<ShownModel> shown = shown_by_server(tag, interrupts);
   if (!shown) return std::unexpected(shown.error());
   std::vector<gguf::TableRow> rows;
   for (const ollama::ShownTensor& tensor : shown->tensors) {
     rows.push_back({tensor.name, tensor.type, tensor.shape});
-  }
-  if (rows.empty()) {
-    return fail(ErrorKind::unsupported, "the ollama server lists no tensors of '{}'", plain(tag));
   }
   return gguf::card_of_table(values_of(*shown), rows, tag);
 }

@@ -2,6 +2,7 @@
 #include "commands/command.h"
 #include "commands/diagnose_server.h"
 #include "commands/engine_probe.h"
+#include "commands/http_client.h"
 #include "commands/keep_folder.h"
 #include "commands/measure.h"
 #include "commands/model_choice.h"
@@ -227,7 +228,7 @@ ExitCode sweep_server(const Target& target, const DiagnoseOptions& options,
                       const Arguments& arguments, const SweepWish& wish, os::Interrupts& interrupts,
                       Progress& progress) {
   if (const Result<> ok = check_for_server(options, arguments); !ok) return fail_with(ok.error());
-  Result<os::HttpClient> client = open_server_client(interrupts);
+  Result<os::HttpClient> client = open_http_client(interrupts);
   if (!client) return fail_with(client.error());
   Result<ServerRequest> request =
       server_request(target, server_options(options), *client, progress);

@@ -1,6 +1,7 @@
 #include "commands/diagnose_server.h"
 
 #include "base/text.h"
+#include "commands/http_client.h"
 #include "engines/ollama/address.h"
 #include "engines/ollama/store.h"
 #include "engines/ollama/tag.h"
@@ -8,7 +9,6 @@
 #include "os/file.h"
 #include "os/http.h"
 #include "os/remote_name.h"
-#include "version.h"
 
 #include <fmt/format.h>
 
@@ -123,14 +123,10 @@ Error with_address_hint(Error error, const Target& target) {
   return error;
 }
 
-Result<os::HttpClient> open_server_client(const os::Interrupts& interrupts) {
-  return os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
-}
-
 Result<RawRun> diagnose_server(const Target& target, const ServerOptions& options,
                                os::Interrupts& interrupts, Progress& progress,
                                const PassSink& sink) {
-  Result<os::HttpClient> client = open_server_client(interrupts);
+  Result<os::HttpClient> client = open_http_client(interrupts);
   if (!client) return std::unexpected(client.error());
   const Result<ServerRequest> request = server_request(target, options, *client, progress);
   if (!request) return std::unexpected(with_address_hint(request.error(), target));

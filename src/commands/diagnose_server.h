@@ -25,8 +25,6 @@ struct ServerOptions {
                                                             const std::string& api_key,
                                                             os::HttpClient& client);
 
-[[nodiscard]] Result<os::HttpClient> open_server_client(const os::Interrupts& interrupts);
-
 /// The same as what to measure; tells who was found.
 [[nodiscard]] Result<ServerRequest> server_request(const Target& target,
                                                    const ServerOptions& options,

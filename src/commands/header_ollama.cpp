@@ -1,13 +1,10 @@
 #include "commands/header_ollama.h"
 
 #include "base/text.h"
+#include "commands/http_client.h"
 #include "engines/ollama/address.h"
 #include "engines/ollama/show.h"
 #include "gguf/header_writer.h"
-#include "os/http.h"
-#include "version.h"
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,18 +47,23 @@ void add_value(gguf::HeaderWriter& out, const std::string& key, const ollama::Sh
 
 }  // namespace
 
-Result<gguf::Header> header_of_server(const std::string& tag, gguf::Accept accept,
-                                      const os::Interrupts& interrupts) {
+Result<ollama::ShownModel> shown_by_server(const std::string& tag,
+                                           const os::Interrupts& interrupts) {
   const Result<std::string> url = ollama::base_url();
   if (!url) return std::unexpected(url.error());
-  Result<os::HttpClient> client =
-      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
+  Result<os::HttpClient> client = open_http_client(interrupts);
   if (!client) return std::unexpected(client.error());
-  const Result<ollama::ShownModel> shown = ollama::ask_show(*client, *url, tag);
-  if (!shown) return std::unexpected(shown.error());
-  if (shown->tensors.empty()) {
+  Result<ollama::ShownModel> shown = ollama::ask_show(*client, *url, tag);
+  if (shown && shown->tensors.empty()) {
     return fail(ErrorKind::unsupported, "the ollama server lists no tensors of '{}'", plain(tag));
   }
+  return shown;
+}
+
+Result<gguf::Header> header_of_server(const std::string& tag, gguf::Accept accept,
+                                      const os::Interrupts& interrupts) {
+  const Result<ollama::ShownModel> shown = shown_by_server(tag, interrupts);
+  if (!shown) return std::unexpected(shown.error());
   gguf::HeaderWriter writer;
   for (const auto& [key, value] : shown->values) add_value(writer, key, value);
   for (const ollama::ShownTensor& tensor : shown->tensors) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "commands/header_ollama.h"
+#include "commands/http_client.h"
 #include "commands/progress.h"
 #include "commands/read_header.h"
 #include "engines/ollama/store.h"
@@ -11,7 +12,6 @@
 #include "os/http.h"
 #include "os/remote_head.h"
 #include "os/remote_name.h"
-#include "version.h"
 
 #include <fmt/format.h>
 
@@ -72,8 +72,7 @@ Result<RemoteHeader> read_remote_header(const std::string& what, gguf::Accept ac
                                         const os::Interrupts& interrupts) {
   const Result<os::RemoteName> name = os::remote_name(what, os::hub_settings());
   if (!name) return std::unexpected(name.error());
-  Result<os::HttpClient> client =
-      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &interrupts);
+  Result<os::HttpClient> client = open_http_client(interrupts);
   if (!client) return std::unexpected(client.error());
   Result<os::RemoteHead> head =
       os::RemoteHead::open(*std::move(client), *name, {.overall = kMostSecondsAPiece});

@@ -55,17 +55,22 @@ def check(picchio, rig, rpc, model, share):
             f"{'' if good else '  WRONG'}"), good
 
 
-def main():
-    picchio, rig, rpc, folder, *names = sys.argv[1:]
-    models = sorted(path for path in Path(folder).glob("*.gguf") if not names or path.stem in names)
+def hold(models, check):
+    """Prints what check(model, share) says of every model and budget; the exit status: were nine of ten good?"""
     results = []
     for model in models:
         for share in BUDGETS:
-            text, good = check(picchio, rig, rpc, model, share)
+            text, good = check(model, share)
             print(text, flush=True)
             results.append(good)
     print(f"{sum(results)} of {len(results)} held")
     return 0 if results and sum(results) >= 0.9 * len(results) else 1
+
+
+def main():
+    picchio, rig, rpc, folder, *names = sys.argv[1:]
+    models = sorted(path for path in Path(folder).glob("*.gguf") if not names or path.stem in names)
+    return hold(models, lambda model, share: check(picchio, rig, rpc, model, share))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-MIB = 1 << 20
-CONTEXT = "4096"
-SHARES = (0.35, 0.6, 0.85)
+from plan_fit import CONTEXT, MIB, hold
+
 FREE_MIB = 16000  # what plan is told; only the difference to the target counts
 BUFFER = re.compile(r"\bVulkan0 (?:model|KV|RS|compute|output) buffer size = +([0-9.]+) MiB")
 
@@ -75,14 +74,7 @@ def main():
     picchio, rig, *names = sys.argv[1:]
     models = [path for path in sorted(Path(rig, "models").glob("*.gguf"))
               if (not names or path.stem in names) and not re.search(r"-0000[2-9]-of-", path.stem)]
-    results = []
-    for model in models:
-        for share in SHARES:
-            text, good = check(picchio, rig, model, share)
-            print(text, flush=True)
-            results.append(good)
-    print(f"{sum(results)} of {len(results)} held")
-    return 0 if results and sum(results) >= 0.9 * len(results) else 1
+    return hold(models, lambda model, share: check(picchio, rig, model, share))
 
 
 if __name__ == "__main__":

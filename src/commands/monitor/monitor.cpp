@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/diagnose_server.h"
+#include "commands/http_client.h"
 #include "commands/measure.h"
 #include "commands/monitor/metrics.h"
 #include "commands/monitor/output.h"
@@ -15,7 +16,6 @@
 #include "os/remote_name.h"
 #include "os/terminal_input.h"
 #include "verdict/residency.h"
-#include "version.h"
 
 #include <fmt/format.h>
 
@@ -223,8 +223,7 @@ ExitCode run_monitor(const MonitorOptions& options) {
   if (!output) return fail_with(output.error());
   Result<std::unique_ptr<MonitorMetrics>> metrics = serve_metrics(options.metrics);
   if (!metrics) return fail_with(metrics.error());
-  Result<os::HttpClient> client =
-      os::HttpClient::open({fmt::format("picchio/{}", kVersion), {}}, &*interrupts);
+  Result<os::HttpClient> client = open_http_client(*interrupts);
   if (!client) return fail_with(client.error());
   Result<Prober> prober = Prober::open(*std::move(probing), *client, *interrupts);
   if (!prober) return fail_with(prober.error());

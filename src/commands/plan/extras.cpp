@@ -9,22 +9,12 @@
 namespace picchio {
 namespace {
 
-PlannedMemory memory_of(const gguf::MemoryUse& use, std::string name) {
-  PlannedMemory out;
-  out.name = std::move(name);
-  out.weights = use.weights;
-  out.kv_cache = use.kv_cache;
-  out.recurrent_state = use.recurrent_state;
-  out.compute_buffer = use.compute_buffer;
-  out.output_buffer = use.output_buffer;
-  return out;
-}
-
 /// What its graph takes depends on the picture and is not forecast.
 PlannedExtra place_projector(const ExtraModel& extra, const PlanRoom& room) {
   PlannedExtra out{.role = extra.role, .model = extra.name, .devices = {}, .host = {}};
   out.host.name = "host";
-  for (const RoomDevice& device : room.devices) out.devices.push_back(memory_of({}, device.name));
+  for (const RoomDevice& device : room.devices)
+    out.devices.push_back(planned_memory({}, device.name));
   const std::int64_t bytes = tensor_bytes(extra.headers);
   (out.devices.empty() ? out.host : out.devices.front()).weights = bytes;
   return out;
@@ -52,9 +42,9 @@ Result<PlannedExtra> place_draft(const ExtraModel& extra, const gguf::Wish& wish
   }
   PlannedExtra out{.role = extra.role, .model = extra.name, .devices = {}, .host = {}};
   for (std::size_t i = 0; i < need->devices.size(); ++i) {
-    out.devices.push_back(memory_of(need->devices[i], room.devices[i].name));
+    out.devices.push_back(planned_memory(need->devices[i], room.devices[i].name));
   }
-  out.host = memory_of(need->host, "host");
+  out.host = planned_memory(need->host, "host");
   return out;
 }
 
@@ -73,6 +63,17 @@ Result<ExtraModel> read_extra(const std::string& what, ExtraRole role, os::Inter
 }
 
 }  // namespace
+
+PlannedMemory planned_memory(const gguf::MemoryUse& use, std::string name) {
+  PlannedMemory out;
+  out.name = std::move(name);
+  out.weights = use.weights;
+  out.kv_cache = use.kv_cache;
+  out.recurrent_state = use.recurrent_state;
+  out.compute_buffer = use.compute_buffer;
+  out.output_buffer = use.output_buffer;
+  return out;
+}
 
 Result<std::vector<ExtraModel>> read_extras(const std::string& mmproj, const std::string& draft,
                                             os::Interrupts& interrupts) {

@@ -14,6 +14,9 @@
 
 namespace picchio {
 
+/// With nothing said of what is free.
+[[nodiscard]] PlannedMemory planned_memory(const gguf::MemoryUse& use, std::string name);
+
 struct ExtraModel {
   ExtraRole role = ExtraRole::draft;
   std::string name;

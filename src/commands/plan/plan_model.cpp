@@ -21,13 +21,7 @@ constexpr std::int64_t kOneInSoMany = 1000;
 
 PlannedMemory memory_of(const gguf::MemoryUse& use, std::string name,
                         std::optional<std::int64_t> free, std::int64_t margin) {
-  PlannedMemory out;
-  out.name = std::move(name);
-  out.weights = use.weights;
-  out.kv_cache = use.kv_cache;
-  out.recurrent_state = use.recurrent_state;
-  out.compute_buffer = use.compute_buffer;
-  out.output_buffer = use.output_buffer;
+  PlannedMemory out = planned_memory(use, std::move(name));
   out.free = free;
   if (free) out.fit = use.total() == 0 ? Fit::fits : gguf::fit_of(use, *free, margin);
   return out;

@@ -23,12 +23,7 @@ std::optional<ContextLimit> EngineSubject::limit() const {
 }
 
 Result<RawRun> EngineSubject::measure(const TierPasses& passes, const PassSink& sink) {
-  MeasureRequest request = request_;
-  request.prompting = passes.prompting;
-  request.passes = passes.passes;
-  request.timeout = passes.timeout;
-  if (!passes.metered) request.meter_hz.reset();
-  return picchio::measure(request, interrupts_, progress_, sink);
+  return picchio::measure(request_for(request_, passes), interrupts_, progress_, sink);
 }
 
 }  // namespace picchio

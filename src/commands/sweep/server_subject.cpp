@@ -65,12 +65,7 @@ TierOutlook ServerSubject::outlook(std::int64_t context) {
 }
 
 Result<RawRun> ServerSubject::measure(const TierPasses& passes, const PassSink& sink) {
-  ServerRequest request = request_;
-  request.prompting = passes.prompting;
-  request.passes = passes.passes;
-  request.timeout = passes.timeout;
-  if (!passes.metered) request.meter_hz.reset();
-  return measure_server(request, client_, interrupts_, progress_, sink);
+  return measure_server(request_for(request_, passes), client_, interrupts_, progress_, sink);
 }
 
 }  // namespace picchio

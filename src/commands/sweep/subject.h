@@ -32,6 +32,16 @@ struct TierPasses {
   Micros timeout{};
 };
 
+/// A MeasureRequest or a ServerRequest for them.
+template <class Request>
+[[nodiscard]] Request request_for(Request request, const TierPasses& passes) {
+  request.prompting = passes.prompting;
+  request.passes = passes.passes;
+  request.timeout = passes.timeout;
+  if (!passes.metered) request.meter_hz.reset();
+  return request;
+}
+
 class SweepSubject {
  public:
   SweepSubject() = default;
