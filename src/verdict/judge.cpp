@@ -4,7 +4,7 @@
 #include "evidence/metered_gpu.h"
 #include "verdict/account.h"
 #include "verdict/cards_in_use.h"
-#include "verdict/causes.h"
+#include "verdict/causes/causes.h"
 #include "verdict/gpu_meter.h"
 #include "verdict/hearing.h"
 #include "verdict/judge_servers.h"

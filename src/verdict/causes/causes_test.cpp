@@ -1,4 +1,4 @@
-#include "verdict/causes.h"
+#include "verdict/causes/causes.h"
 
 #include "verdict/account.h"
 #include "verdict/lanes.h"

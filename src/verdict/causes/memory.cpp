@@ -1,6 +1,6 @@
 // Causes that lie in memory, and in what an engine made of it.
 #include "base/text.h"
-#include "verdict/cause_evidence.h"
+#include "verdict/causes/evidence.h"
 #include "verdict/schedule.h"
 
 #include <fmt/format.h>

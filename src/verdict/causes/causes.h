@@ -6,7 +6,7 @@
 #include "evidence/placement.h"
 #include "evidence/run.h"
 #include "evidence/verdict.h"
-#include "verdict/cause_evidence.h"
+#include "verdict/causes/evidence.h"
 
 #include <optional>
 #include <span>

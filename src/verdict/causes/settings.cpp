@@ -1,6 +1,6 @@
 // Causes that somebody set: flags, variables, a front end's guard; and devices that are none.
 #include "base/text.h"
-#include "verdict/cause_evidence.h"
+#include "verdict/causes/evidence.h"
 
 #include <fmt/format.h>
 

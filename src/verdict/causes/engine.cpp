@@ -1,7 +1,7 @@
 // Causes by which an engine or a driver refuses a GPU. All of them need a run that is on the CPU: a
 // backend that did not load explains nothing where another one works.
 #include "base/text.h"
-#include "verdict/cause_evidence.h"
+#include "verdict/causes/evidence.h"
 
 #include <fmt/format.h>
 
