@@ -27,6 +27,7 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 [[nodiscard]] const Command* find_command(std::string_view name);
 
+ExitCode causes_command(const Arguments& arguments);
 ExitCode diagnose(const Arguments& arguments);  // the default: no command word
 ExitCode explain_log(const Arguments& arguments);
 ExitCode explain_number(const Arguments& arguments);

@@ -4,6 +4,7 @@
 #include "commands/terminal.h"
 #include "engines/log_reader.h"
 #include "os/file.h"
+#include "report/explain.h"
 #include "report/json.h"
 #include "report/log_text.h"
 #include "verdict/account.h"
@@ -32,12 +33,14 @@ ExitCode explain_log(const Arguments& arguments) {
   std::string path;
   bool json = false;
   bool strict = false;
+  bool explained = false;
   app.add_option("FILE", path, "the log; '-' reads standard input");
   app.add_flag("--json", json, "JSON on stdout, the text on stderr");
+  app.add_flag("--explain", explained, "every witness, and every cause with what proves it");
   app.add_flag("--strict", strict, "exit 7 when the log does not tell where the model ran");
-  app.footer(
-      examples({"picchio explain-log server.log", "journalctl -u ollama | picchio explain-log -",
-                "picchio explain-log --json pasted.txt"}));
+  app.footer(examples(
+      {"picchio explain-log server.log", "journalctl -u ollama | picchio explain-log -",
+       "picchio explain-log --explain pasted.txt", "picchio explain-log --json pasted.txt"}));
   if (const auto code = parse_options(app, arguments.words)) return *code;
   if (arguments.has_rest || path.empty()) {
     print_error({ErrorKind::unsupported, "no log given",
@@ -57,7 +60,8 @@ ExitCode explain_log(const Arguments& arguments) {
   const Placement placement = placement_of(log, nullptr);
   const Verdict verdict = judge_log(log, placement);
   const ExitCode code = exit_code_of(verdict.state, strict);
-  const std::string human = log_text(log, placement, verdict);
+  std::string human = log_text(log, placement, verdict);
+  if (explained) human += "\n" + explain(placement, verdict);
   if (!json) return print_product(human, code);
   print_stderr(human);
   return print_product(log_json(log, placement, verdict, static_cast<int>(code)) + "\n", code);

@@ -12,6 +12,7 @@ namespace picchio {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"causes", "explain the causes that WHY can name, and what mends them", causes_command},
     Command{"compare", "put two runs side by side and name the suspect", compare_command},
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
     Command{"explain", "say which lane of a run a quoted number resembles", explain_number},

@@ -15,7 +15,8 @@ constexpr std::array kKinds = {
     "device_permission", "driver_library_missing", "driver_failed",       "gpu_unsupported",
     "gpu_dropped",       "allocation_failed",      "load_failed",         "memory_overcommit",
     "remote_is_cpu",     "remote_is_gpu",          "library_override",    "gpu_layers_asked",
-    "cpu_runner",        "no_gpu_discovered",      "memory_guard",        "engine_error"};
+    "cpu_runner",        "no_gpu_discovered",      "memory_guard",        "flash_attention_off",
+    "engine_error"};
 
 template <class T>
 std::string shown(const char* name, const std::optional<T>& value) {

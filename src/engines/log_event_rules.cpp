@@ -221,6 +221,20 @@ bool no_libraries(LogState& state, const LogLine& line, const Found& found) {
   return false;
 }
 
+// Paths and libraries tell where the engine ran.
+bool on_platform(LogState& state, const LogLine&, const Found& found) {
+  // WSL is a Linux too.
+  std::string& platform = state.log.platform;
+  if (platform.empty() || platform == "linux") platform = std::string(found.rule->subject);
+  return false;
+}
+
+// "/app/libggml-cuda.so" is where the official images have it.
+bool in_container(LogState& state, const LogLine&, const Found&) {
+  state.log.in_container = true;
+  return false;
+}
+
 // Levels of the engine's prefix and of slog
 bool error_level(LogState& state, const LogLine& line, const Found& found) {
   const bool error = line.level == 'E' || found.rule->marker.starts_with(" level=");
@@ -336,6 +350,17 @@ constexpr LineRule kRules[] = {
     {"no GPU detected", plain_event, Kind::no_gpu_discovered},
     {"Discovered GPU libraries: ", no_libraries},
     {"nvidia-smi command failed", plain_event, Kind::no_gpu_discovered},
+
+    {"/usr/lib/wsl/", on_platform, Kind::engine_error, "wsl"},
+    {"microsoft-standard-WSL", on_platform, Kind::engine_error, "wsl"},
+    {".so: ", on_platform, Kind::engine_error, "linux"},
+    {"/dev/", on_platform, Kind::engine_error, "linux"},
+    {".dll", on_platform, Kind::engine_error, "windows"},
+    {":\\", on_platform, Kind::engine_error, "windows"},
+    {"ggml_metal", on_platform, Kind::engine_error, "macos"},
+    {"/app/libggml", in_container},
+    {"/app/llama", in_container},
+    {"/.dockerenv", in_container},
 
     {"unknown model architecture", plain_event, Kind::engine_error},
     {"error while loading shared libraries", plain_event, Kind::engine_error},

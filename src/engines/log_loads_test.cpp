@@ -211,7 +211,6 @@ TEST(LogLoads, HarmlessLinesMakeNoEvents) {
   const EngineLog log = read_engine_log(
       "load_tensors: tensor 'token_embd.weight' (q4_K) (and 0 others) cannot be used with "
       "preferred buffer type CUDA_Host, using CPU instead\n"
-      "llama_context: Flash Attention was auto, set to disabled\n"
       "ggml_backend_load_best: failed to enumerate /usr/lib/ggml: No such file or directory\n"
       "load_backend: failed to load /opt/libggml-cpu-sapphirerapids.so: wrong machine\n"
       "ggml_cuda_set_main_device: using device 0 (NVIDIA GeForce RTX 3090) as main device\n"

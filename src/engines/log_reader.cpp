@@ -45,6 +45,7 @@ class LineReader {
     index_.find(raw, hits);
     if (hits.empty()) return false;
     const StrippedLine stripped = strip_wrappers(raw);
+    if (stripped.container) state.log.in_container = true;
     const LogLine line{stripped.text, stripped.level, number};
     const auto front = static_cast<std::size_t>(stripped.text.data() - raw.data());
     const std::size_t back = front + stripped.text.size();

@@ -55,8 +55,16 @@ bool take_rfc3339(StrippedLine& line) {
   if (!matches_at_front(text, "dddd-dd-ddTdd:dd:dd")) return false;
   const std::size_t end = text.find(' ');
   if (end > 40) return false;  // npos too
+  // With nanoseconds in UTC: docker's and Kubernetes' own clock.
+  line.container = line.container || matches_at_front(text, "dddd-dd-ddTdd:dd:dd.dddddddddZ ");
   line.text = text.substr(end + 1);
   return true;
+}
+
+// "stderr F ": a line of Kubernetes, behind its clock
+bool take_cri(StrippedLine& line) {
+  if (!line.container) return false;
+  return take_prefix(line.text, "stderr F ") || take_prefix(line.text, "stdout F ");
 }
 
 // "2025-11-15 14:23:35.060 " of a fork; "2023/11/27 16:54:54 llama.go:430: " of early ollama
@@ -112,6 +120,7 @@ bool take_compose(StrippedLine& line) {
   while (bar < text.size() && text[bar] == ' ') ++bar;
   if (bar == i || !text.substr(bar).starts_with("| ")) return false;
   line.text = text.substr(bar + 2);
+  line.container = true;
   return true;
 }
 
@@ -177,8 +186,8 @@ bool take_dots(StrippedLine& line) {
 }
 
 constexpr bool (*kWrappers[])(StrippedLine&) = {
-    take_rfc3339, take_clock_date,   take_bracket, take_compose, take_journal,
-    take_grpc,    take_engine_clock, take_level,   take_quote,   take_dots,
+    take_rfc3339, take_cri,          take_clock_date, take_bracket, take_compose, take_journal,
+    take_grpc,    take_engine_clock, take_level,      take_quote,   take_dots,
 };
 
 struct SlogPair {

@@ -16,7 +16,8 @@ namespace picchio {
 
 struct StrippedLine {
   std::string_view text;
-  char level = 0;  // 'E', 'W', 'I' or 'D' of the engine's own prefix; 0: it had none
+  char level = 0;          // 'E', 'W', 'I' or 'D' of the engine's own prefix; 0: it had none
+  bool container = false;  // docker, compose or Kubernetes put something in front of it
 };
 
 /// `line` without what journald, docker, Kubernetes, a router, a front end or the engine's own

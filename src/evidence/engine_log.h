@@ -180,17 +180,18 @@ enum class LogEventKind {
   driver_failed,           // cuInit 999/803/35, discovery time-out, driver too old
   gpu_unsupported,         // gfx target, compute capability, no AVX
   gpu_dropped,             // integrated GPU dropped
-  allocation_failed,  // cudaMalloc failed, unable to allocate ... buffer, ErrorOutOfDeviceMemory
-  load_failed,        // "error loading model", "failed to load model"
-  memory_overcommit,  // over Metal's working set
-  remote_is_cpu,      // worker's "create_backend: using CPU backend"
-  remote_is_gpu,      // worker's "create_backend: using CUDA backend"
-  library_override,   // OLLAMA_LLM_LIBRARY
-  gpu_layers_asked,   // something asked for GPU layers (a flag in a cmd=, a request)
-  cpu_runner,         // ollama started a CPU runner: .../runners/cpu_avx2/...
-  no_gpu_discovered,  // ollama: library=cpu, "no compatible GPUs", "no GPU detected"
-  memory_guard,       // a front end's own limit chose the layers (LM Studio)
-  engine_error,       // any other error-level line that tells why a run failed
+  allocation_failed,    // cudaMalloc failed, unable to allocate ... buffer, ErrorOutOfDeviceMemory
+  load_failed,          // "error loading model", "failed to load model"
+  memory_overcommit,    // over Metal's working set
+  remote_is_cpu,        // worker's "create_backend: using CPU backend"
+  remote_is_gpu,        // worker's "create_backend: using CUDA backend"
+  library_override,     // OLLAMA_LLM_LIBRARY
+  gpu_layers_asked,     // something asked for GPU layers (a flag in a cmd=, a request)
+  cpu_runner,           // ollama started a CPU runner: .../runners/cpu_avx2/...
+  no_gpu_discovered,    // ollama: library=cpu, "no compatible GPUs", "no GPU detected"
+  memory_guard,         // a front end's own limit chose the layers (LM Studio)
+  flash_attention_off,  // "Flash Attention was auto, set to disabled"
+  engine_error,         // any other error-level line that tells why a run failed
 };
 
 struct LogEvent {
@@ -221,8 +222,12 @@ struct EngineLog {
   std::optional<OffloadPlan> plan;
   Sampling sampling;
   std::optional<int> threads;
-  std::optional<int> cores;       // "n_threads = 2 / 2": the second number
-  std::string backends;           // system_info's "CUDA : ARCHS = 890 | ... | CPU : ..." names
+  std::optional<int> cores;  // "n_threads = 2 / 2": the second number
+  std::string backends;      // system_info's "CUDA : ARCHS = 890 | ... | CPU : ..." names
+  /// Docker's, Kubernetes' or compose's prefix, or a path or word that only a container has.
+  bool in_container = false;
+  std::string
+      platform;  // "linux", "windows", "macos", "wsl" by its paths and libraries; empty: not told
   bool all_flash_quants = false;  // "FA_ALL_QUANTS = 1": attention kernels for every KV type
   std::optional<std::int64_t> prompt_tokens_cached;  // reused from a cache: spoils the prefill lane
   bool has_placement_lines = false;                  // any line that could carry placement was seen

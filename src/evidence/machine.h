@@ -20,9 +20,16 @@ struct MachineGpu {
       no_compute_reason;  // why not: "the display adapter of a virtual machine"; empty when true
 };
 
+/// Memory modules as the firmware's table (SMBIOS) lists them.
+struct MemoryModules {
+  int slots = 0;
+  int filled = 0;
+};
+
 struct Machine {
-  std::string chip;  // CPU model name
-  std::string os;    // "Linux 6.1.0-18-amd64"
+  std::string chip;          // CPU model name
+  std::string os;            // "Linux 6.1.0-18-amd64"
+  std::string distribution;  // "debian" for it and what descends from it; empty: another, unknown
   std::optional<std::int64_t> ram_bytes;
   std::optional<int> logical_cores;
   std::vector<MachineGpu> gpus;
@@ -33,6 +40,7 @@ struct Machine {
   /// What all cores together read from memory, measured with a plain sum: the memory itself may do
   /// better, never worse.
   std::optional<double> ram_bytes_per_second;
+  std::optional<MemoryModules> memory_modules;         // absent: soldered, or only root may read it
   std::optional<std::int64_t> last_level_cache_bytes;  // of all sockets and clusters together
 };
 

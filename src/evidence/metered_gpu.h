@@ -30,4 +30,10 @@ namespace picchio {
   return use.throttled_share >= kOftenThrottled;
 }
 
+/// Of a GPU whose memory did not hold it all; a driver parks a few MiB of anybody's.
+[[nodiscard]] inline bool overflowed(const GpuUse& use) {
+  constexpr std::int64_t kEvictedMatters = 64LL * 1024 * 1024;
+  return use.tree_evicted.value_or(0) > kEvictedMatters;
+}
+
 }  // namespace picchio

@@ -50,13 +50,20 @@ struct Cause {
   std::string id;  // "device_none", "vram_too_small": docs/causes.md lists them
   std::string why;
   std::string fix;
+  std::string proof = {};  // what of this run proves it: "line 12: ...", "the flag -ngl 0"
+  // Of the catalogue, whose texts live as long as the program.
+  std::string_view sentence = {};   // what this cause is, in general
+  std::string_view effect = {};     // "on the CPU", "slower than it could be", ...
+  std::string_view reference = {};  // a public report; empty: none
 };
 
 struct Verdict {
   State state = State::no_placement_evidence;
-  std::string rule;            // name of the rule that fired
-  std::string sentence;        // one or two sentences for the block
-  std::optional<Cause> cause;  // absent: unknown, or nothing to explain
+  std::string rule;                   // name of the rule that fired
+  std::string sentence;               // one or two sentences for the block
+  std::optional<Cause> cause;         // the strongest; absent: unknown, or nothing to explain
+  std::vector<Cause> further_causes;  // weaker ones that have evidence too
+  std::string suspicion;              // what an unknown cause might be; empty: nothing to say
   std::vector<Testimony> testimonies;
 };
 

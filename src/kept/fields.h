@@ -28,9 +28,16 @@ void describe(A& archive, Ref<A, MachineGpu> value) {
 }
 
 template <class A>
+void describe(A& archive, Ref<A, MemoryModules> value) {
+  archive("slots", value.slots);
+  archive("filled", value.filled);
+}
+
+template <class A>
 void describe(A& archive, Ref<A, Machine> value) {
   archive("chip", value.chip);
   archive("os", value.os);
+  archive("distribution", value.distribution);
   archive("ram_bytes", value.ram_bytes);
   archive("logical_cores", value.logical_cores);
   archive("gpus", value.gpus);
@@ -38,6 +45,7 @@ void describe(A& archive, Ref<A, Machine> value) {
   archive("gpus_unknown_reason", value.gpus_unknown_reason);
   archive("ram_bytes_per_second", value.ram_bytes_per_second);
   archive("last_level_cache_bytes", value.last_level_cache_bytes);
+  archive("memory_modules", value.memory_modules);
 }
 
 template <class A>

@@ -100,10 +100,18 @@ void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
 }
 
 void expect_same(const Machine& a, const Machine& b) {
-  const auto& [chip, os, ram_bytes, logical_cores, gpus, gpus_known, reason, ram_speed, cache] = a;
-  EXPECT_EQ(std::tie(chip, os, ram_bytes, logical_cores, gpus_known, reason, ram_speed, cache),
-            std::tie(b.chip, b.os, b.ram_bytes, b.logical_cores, b.gpus_known,
-                     b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
+  const auto& [chip, os, distribution, ram_bytes, logical_cores, gpus, gpus_known, reason,
+               ram_speed, modules, cache] = a;
+  EXPECT_EQ(
+      std::tie(chip, os, distribution, ram_bytes, logical_cores, gpus_known, reason, ram_speed,
+               cache),
+      std::tie(b.chip, b.os, b.distribution, b.ram_bytes, b.logical_cores, b.gpus_known,
+               b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
+  ASSERT_EQ(modules.has_value(), b.memory_modules.has_value());
+  if (modules && b.memory_modules) {
+    const auto& [slots, filled] = *modules;
+    EXPECT_EQ(std::tie(slots, filled), std::tie(b.memory_modules->slots, b.memory_modules->filled));
+  }
   expect_same(gpus, b.gpus);
 }
 
@@ -225,6 +233,7 @@ TEST(Folder, EveryByteOfARunComesBack) {
 TEST(Folder, FilesAreForTheirOwnerAndTheEstablishedTool) {
   const TemporaryFolder folder;
   RawRun run = random_run(3);
+  run.server.reset();
   run.engine = {"/usr/bin/llama-completion", "llama-completion", "0.7.0", "b11669"};
   run.model.reset();
   run.model_label = "tiny.gguf";

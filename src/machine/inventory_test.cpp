@@ -419,5 +419,21 @@ TEST(GpuTable, Classes) {
   }
 }
 
+TEST(Inventory, TheDistributionIsDebiansFamilyOrNone) {
+  struct Case {
+    const char* os_release;
+    const char* distribution;
+  };
+  for (const Case& c :
+       {Case{"NAME=x\nID=debian\n", "debian"},
+        Case{"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n", "debian"},
+        Case{"ID='ubuntu'\n", "debian"}, Case{"ID=fedora\n", ""}, Case{"ID=\"debianish\"\n", ""},
+        Case{"VERSION_ID=debian\n", ""}, Case{"", ""}}) {
+    const MadeUpTree tree;
+    tree.file("/etc/os-release", c.os_release);
+    EXPECT_EQ(read_machine(tree.root()).distribution, c.distribution) << c.os_release;
+  }
+}
+
 }  // namespace
 }  // namespace picchio

@@ -39,15 +39,53 @@ void add_section(std::string& out, std::string_view title, const std::string& te
   add_block(out, text, 2);
 }
 
-}  // namespace
+void add_detail(std::string& out, std::string_view label, const std::string& text) {
+  constexpr std::size_t kIndent = 4 + 7;  // "proof  "
+  if (text.empty()) return;
+  std::string head = fmt::format("    {:<7}", label);
+  for (const std::string& line : report::wrap(text, kColumns - kIndent, 0)) {
+    out += head + line + "\n";
+    head.assign(kIndent, ' ');
+  }
+}
 
-std::string explain(const Run& run, const Verdict& verdict) {
-  std::string out = "witnesses\n";
+void add_cause(std::string& out, const Cause& cause) {
+  add_block(out, fmt::format("{}: {}", plain(cause.id), plain(cause.why)), 2);
+  add_detail(out, "proof", plain(cause.proof));
+  add_detail(out, "means", plain(cause.sentence));
+  add_detail(out, "fix", plain(cause.fix));
+  add_detail(out, "see", plain(cause.reference));
+}
+
+void add_causes(std::string& out, const Verdict& verdict) {
+  if (!verdict.cause && verdict.further_causes.empty()) return;
+  out += "causes with evidence, the strongest first\n";
+  if (verdict.cause) add_cause(out, *verdict.cause);
+  for (const Cause& cause : verdict.further_causes) add_cause(out, cause);
+}
+
+void add_witnesses(std::string& out, const Verdict& verdict) {
+  out += "witnesses\n";
   if (verdict.testimonies.empty()) out += "  none was heard\n";
   for (const Testimony& testimony : verdict.testimonies) add_testimony(out, testimony);
   const std::string rule = plain(verdict.rule);
   add_section(out, "rule that fired",
               fmt::format("{}: {}", rule.empty() ? "none" : rule, name_of(verdict.state)));
+}
+
+}  // namespace
+
+std::string explain(const Placement& placement, const Verdict& verdict) {
+  std::string out;
+  add_witnesses(out, verdict);
+  add_section(out, "account of bytes", plain(placement.reason));
+  add_causes(out, verdict);
+  return out;
+}
+
+std::string explain(const Run& run, const Verdict& verdict) {
+  std::string out;
+  add_witnesses(out, verdict);
   add_section(out, "account of bytes", plain(run.placement.reason));
   const std::vector<std::string> gpus = report::gpu_use_lines(run);
   if (!gpus.empty()) out += "GPU meters\n";
@@ -58,6 +96,7 @@ std::string explain(const Run& run, const Verdict& verdict) {
   }
   add_section(out, "why", report::why_of(run, verdict));
   add_section(out, "fix", report::fix_of(verdict));
+  add_causes(out, verdict);
   const std::vector<std::string> remarks = report::remarks_of(run, "");
   if (!remarks.empty()) out += "remarks\n";
   for (const std::string& remark : remarks) add_block(out, report::as_sentence(remark), 2);

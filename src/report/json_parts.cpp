@@ -60,6 +60,22 @@ Json verdict_cause_json(const Verdict& verdict) {
   return verdict.cause ? text_or_null(verdict.cause->id) : Json(nullptr);
 }
 
+Json causes_json(const Verdict& verdict) {
+  Json out = Json::array();
+  const auto add = [&out](const Cause& cause) {
+    out.push_back({{"id", cause.id},
+                   {"why", text_or_null(cause.why)},
+                   {"fix", text_or_null(cause.fix)},
+                   {"proof", text_or_null(cause.proof)},
+                   {"effect", text_or_null(std::string(cause.effect))},
+                   {"sentence", text_or_null(std::string(cause.sentence))},
+                   {"reference", text_or_null(std::string(cause.reference))}});
+  };
+  if (verdict.cause) add(*verdict.cause);
+  for (const Cause& cause : verdict.further_causes) add(cause);
+  return out;
+}
+
 Json sampling_json(const Sampling& sampling) {
   return {{"temp", value_or_null(sampling.temperature)},
           {"top_k", value_or_null(sampling.top_k)},

@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json graph_splits_json(const Load* load);
 [[nodiscard]] Json rates_json(const EngineTimings& timings);
 [[nodiscard]] Json verdict_cause_json(const Verdict& verdict);  // cause id or null
+[[nodiscard]] Json causes_json(const Verdict& verdict);         // causes[], the strongest first
 [[nodiscard]] Json sampling_json(const Sampling& sampling);
 
 /// Two-blank indent, ASCII only.

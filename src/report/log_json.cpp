@@ -47,6 +47,7 @@ std::string log_json(const EngineLog& log, const Placement& placement, const Ver
   out["weights_on_gpu_fraction"] = value_or_null(placement.weights_on_gpu_fraction);
   out["kv_on"] = placement.kv_on ? Json(name_of(*placement.kv_on)) : Json(nullptr);
   out["cause"] = report::verdict_cause_json(verdict);
+  out["causes"] = report::causes_json(verdict);
   out["why"] = text_or_null(report::why_of(verdict));
   out["fix"] = text_or_null(report::fix_of(verdict));
   out["verdict"] = name_of(verdict.state);

@@ -82,6 +82,12 @@ std::string log_text(const EngineLog& log, const Placement& placement, const Ver
   const std::string fix = report::fix_of(verdict);
   if (!why.empty()) append(report::wrap("WHY: " + why, kBlockColumns, 2));
   if (!fix.empty()) append(report::wrap("FIX: " + fix, kBlockColumns, 2));
+  // Of a run that is where it should be, or of which nothing tells, and that has a cause yet.
+  if (why.empty() && verdict.cause) {
+    std::string note = "note: " + with_stop(plain(verdict.cause->why));
+    if (!verdict.cause->fix.empty()) note += " Fix: " + with_stop(plain(verdict.cause->fix));
+    append(report::wrap(note, kBlockColumns, 2));
+  }
   for (std::size_t i = 0; i < log.notes.size() && i < kMostNotes; ++i) {
     append(report::wrap("note: " + plain(log.notes[i]), kBlockColumns, 2));
   }

@@ -29,7 +29,14 @@ Json machine_json(const Machine& machine) {
   if (machine.ram_bytes) {
     ram = std::llround(static_cast<double>(*machine.ram_bytes) / 1073741824.0);
   }
+  Json modules = nullptr;
+  if (machine.memory_modules) {
+    modules = {{"slots", machine.memory_modules->slots},
+               {"filled", machine.memory_modules->filled}};
+  }
   return {{"os", text_or_null(machine.os)},
+          {"distribution", text_or_null(machine.distribution)},
+          {"memory_modules", modules},
           {"chip", text_or_null(machine.chip)},
           {"ram_gb", ram},
           {"ram_bytes", value_or_null(machine.ram_bytes)},
@@ -292,6 +299,7 @@ std::string run_json(const Run& run, const Verdict& verdict, int exit_code,
   out["sentence"] = verdict.sentence;
   out["rule"] = text_or_null(verdict.rule);
   out["cause"] = report::verdict_cause_json(verdict);
+  out["causes"] = report::causes_json(verdict);
   out["fix"] = text_or_null(report::fix_of(verdict));
   out["placement"] = placement_json(run);
   out["roofline"] = roofline_json(run.roofline);

@@ -26,8 +26,6 @@ constexpr double kGpuBytesPerSecond = 12e12;
 constexpr double kHostBytesPerSecond = 2e12;
 // Of a GPU's time in decode.
 constexpr double kMostOfTheTime = 0.5;
-// A driver parks a few MiB of anybody's.
-constexpr std::int64_t kEvictedMatters = 64LL * 1024 * 1024;
 
 // The rules, in the order of the table below.
 
@@ -315,7 +313,7 @@ std::string held_back(const Run& run) {
       return fmt::format(" Heat or its board slowed the GPU at {:.0f}% of the looks.",
                          100 * use.throttled_share);
     }
-    if (use.tree_evicted.value_or(0) > kEvictedMatters) {
+    if (overflowed(use)) {
       return fmt::format(" {} did not fit its memory and went out to the host's.",
                          format_bytes(*use.tree_evicted));
     }
@@ -334,10 +332,16 @@ std::optional<Finding> healthy(const Hearing& h) {
     sentence += fmt::format(" Suspicious: that reads only {:.0f}% of what the memory of {} can.",
                             100 * *h.run.roofline->share(), owners_of(*h.run.roofline));
   }
-  const std::optional<Cause> cause =
-      find_cause(h.run.passes.front().log, h.run.placement, h.measured ? &h.run : nullptr);
-  if (cause && cause->id == "vram_overcommit") {
+  const std::vector<Cause> causes =
+      find_causes(h.run.passes.front().log, h.run.placement, h.measured ? &h.run : nullptr);
+  if (std::ranges::find(causes, "vram_overcommit", &Cause::id) != causes.end()) {
     sentence = "The GPU did the work, with its memory overbooked. Expect it to swap.";
+  }
+  // What does not touch the main model's placement, and is no health either.
+  for (const Cause& cause : causes) {
+    const bool beside = cause.id == "draft_model_on_cpu" || cause.id == "mmproj_on_cpu" ||
+                        cause.id == "wrong_device_igpu";
+    if (beside) sentence += fmt::format(" But {}.", cause.why);
   }
   sentence += held_back(h.run);
   return Finding{State::healthy, sentence};
@@ -381,6 +385,30 @@ constexpr JudgeRule kRules[] = {
     {"nothing-tells", nothing_tells},
 };
 
+/// Also of a healthy run (its memory may be overbooked) and of a log that tells nothing (why it
+/// does not); a CPU-only machine needs no excuse, only what slows it, and of witnesses who disagree
+/// neither is explained.
+void explain(const Hearing& hearing, Verdict& verdict) {
+  if (verdict.state == State::conflicting_evidence || verdict.state == State::no_timing_evidence) {
+    return;
+  }
+  Placement judged = hearing.run.placement;
+  // Another witness than the bytes may have proven it; the causes of a CPU run are to be asked.
+  if (ran_on_cpu(hearing)) judged.shape = Shape::cpu;
+  const EngineLog& log = hearing.run.passes.front().log;
+  const Run* measured = hearing.measured ? &hearing.run : nullptr;
+  std::vector<Cause> causes = find_causes(log, judged, measured);
+  if (verdict.state == State::cpu_only_machine) {
+    std::erase_if(causes, [](const Cause& cause) { return !only_slows(cause); });
+  } else if (!causes.empty()) {
+    verdict.cause = std::move(causes.front());
+    causes.erase(causes.begin());
+  } else {
+    verdict.suspicion = suspicion(log, judged, measured);
+  }
+  verdict.further_causes = std::move(causes);
+}
+
 Verdict decide(const Hearing& hearing) {
   Verdict verdict;
   verdict.testimonies = hearing.testimonies;
@@ -392,19 +420,7 @@ Verdict decide(const Hearing& hearing) {
     verdict.sentence = std::move(finding->sentence);
     break;
   }
-  // Also of a healthy run (its memory may be overbooked) and of a log that tells nothing (why it
-  // does not); a CPU-only machine needs no excuse, and of witnesses who disagree neither is
-  // explained.
-  const bool explained = verdict.state != State::cpu_only_machine &&
-                         verdict.state != State::conflicting_evidence &&
-                         verdict.state != State::no_timing_evidence;
-  if (explained && !hearing.run.passes.empty()) {
-    Placement judged = hearing.run.placement;
-    // Another witness than the bytes may have proven it; the causes of a CPU run are to be asked.
-    if (ran_on_cpu(hearing)) judged.shape = Shape::cpu;
-    verdict.cause = find_cause(hearing.run.passes.front().log, judged,
-                               hearing.measured ? &hearing.run : nullptr);
-  }
+  if (!hearing.run.passes.empty()) explain(hearing, verdict);
   return verdict;
 }
 

@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 #include "machine/server_process.h"
+#include "report/json_parts.h"
+#include "report/names.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -146,6 +148,7 @@ nlohmann::json json_of(const GuardFinding& finding) {
   out["cause"] = cause ? nlohmann::json(cause->id) : nlohmann::json();
   out["why"] = cause ? nlohmann::json(cause->why) : nlohmann::json();
   out["fix"] = cause && !cause->fix.empty() ? nlohmann::json(cause->fix) : nlohmann::json();
+  out["causes"] = nlohmann::json(report::causes_json(finding.verdict));
   out["rests_on"] = finding.source == GuardSource::log_and_process ? "log and process"
                     : finding.source == GuardSource::log_alone     ? "log"
                                                                    : "process";
@@ -178,7 +181,7 @@ std::string finding_line(const GuardFinding& finding, bool colour) {
       out += fmt::format(" FIX: {}", with_stop(plain(verdict.cause->fix)));
     }
   } else if (is_bad(finding) && verdict.state != State::conflicting_evidence) {
-    out += " WHY: unknown.";
+    out += fmt::format(" WHY: {}", with_stop(report::why_of(verdict)));
   }
   out += basis(finding.source);
   return out + "\n";

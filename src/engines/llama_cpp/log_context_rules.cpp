@@ -157,6 +157,9 @@ bool read_flash_result(LogState& state, const LogLine& line, const Found& found)
   const std::string_view rest = found.rest;
   if (!contains_any(rest, {"enabled", "disabled"})) return false;
   state.load(line.number).flash_attention = !rest.contains("disabled");
+  if (rest.contains("disabled")) {
+    state.event(LogEventKind::flash_attention_off, "", readable(line.text), line.number);
+  }
   return false;
 }
 

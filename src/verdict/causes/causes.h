@@ -10,15 +10,25 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace picchio {
 
-/// In order of how directly they explain; the first with evidence wins.
+/// In order of how directly they explain; the first with evidence is the WHY.
 [[nodiscard]] std::span<const CauseRow> cause_rows();
 
-/// Nullopt: unknown. A placement that is gpu can still have one: more memory asked than there is.
-/// `run` is null for a pasted log.
-[[nodiscard]] std::optional<Cause> find_cause(const EngineLog& log, const Placement& placement,
-                                              const Run* run);
+/// All that have evidence, the strongest first; none: unknown. A placement that is gpu can still
+/// have one: more memory asked than there is. `run` is null for a pasted log.
+[[nodiscard]] std::vector<Cause> find_causes(const EngineLog& log, const Placement& placement,
+                                             const Run* run);
+
+/// It explains no placement: heat, threads, one memory channel.
+[[nodiscard]] bool only_slows(const Cause& cause);
+
+/// Of a CPU run with no proven cause: what its log fits, for a WHY that says that it is not known.
+/// Empty: nothing to say.
+[[nodiscard]] std::string suspicion(const EngineLog& log, const Placement& placement,
+                                    const Run* run);
 
 }  // namespace picchio

@@ -42,6 +42,7 @@ std::string loader_text(std::string_view text) {
   if (const std::size_t at = rest.find("failed to load "); at != std::string_view::npos) {
     rest.remove_prefix(at + std::string_view("failed to load ").size());
   }
+  take_prefix(rest, "extract_cuda_dso: note: ");
   const std::size_t colon = rest.find(": ");
   const std::string_view path = rest.substr(0, colon);
   const std::size_t slash = path.find_last_of("/\\");
@@ -70,6 +71,13 @@ bool only_cpu_loaded(const EngineLog& log) {
     if (!is_cpu_backend(event.subject)) return false;
   }
   return any;
+}
+
+/// The same of a build without libraries to load: its system line names the CPU alone.
+bool only_cpu_built(const EngineLog& log) {
+  return log.backends == "CPU" && std::ranges::none_of(log.events, [](const LogEvent& event) {
+           return event.kind == LogEventKind::backend_loaded && !is_cpu_backend(event.subject);
+         });
 }
 
 /// The same by what was mapped into the engine's process.
@@ -106,7 +114,7 @@ constexpr InitText kInitTexts[] = {
 
 Cause init_cause(std::string_view id, const LogEvent& event) {
   const std::string text = lower(event.text);
-  std::string_view fix = "check that the driver works: nvidia-smi or rocminfo";
+  std::string_view fix;
   for (const InitText& row : kInitTexts) {
     if (text.contains(row.words)) {
       fix = row.fix;
@@ -114,49 +122,28 @@ Cause init_cause(std::string_view id, const LogEvent& event) {
     }
   }
   const std::string backend = event.subject.empty() ? "GPU backend" : event.subject;
-  return cause(id, fmt::format("{}: {}", backend, tail(event.text)), fix);
+  return cause(id, fmt::format("{}: {}", backend, tail(event.text)), proof(event), fix);
 }
 
 }  // namespace
 
 std::optional<Cause> backend_load_order(const CauseEvidence& e) {
   // Builds 9031 to 9049 decide before their backends are loaded; 9050 mended it.
-  if (refused(e, LogEventKind::no_usable_gpu) == nullptr || !e.log.build) return std::nullopt;
+  const LogEvent* found = refused(e, LogEventKind::no_usable_gpu);
+  if (found == nullptr || !e.log.build) return std::nullopt;
   if (*e.log.build < 9031 || *e.log.build > 9049) return std::nullopt;
   return cause("engine_bug_backend_load_order",
                fmt::format("build {} looks for GPUs before it loads backends", *e.log.build),
-               "update llama.cpp to b9050 or later");
-}
-
-std::optional<Cause> suspend_resume(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 4> kWordings = {
-      "cuinit err: 999", "cudasetdevice err: 999", "init failure: 999", "unknown error (999)"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
-  return cause("suspend_resume_lost_cuda",
-               "CUDA error 999: the driver lost the card, as after sleep",
-               "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm");
-}
-
-std::optional<Cause> container_lost_gpu(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 2> kWordings = {"failed to get device context 800",
-                                                         "failed to get device context 999"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
-  return cause("container_lost_gpu", "the container lost its GPU while running",
-               "restart the container; cgroupfs driver or CDI keeps it");
+               proof(*found));
 }
 
 std::optional<Cause> device_permission(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::device_permission);
   if (found == nullptr) return std::nullopt;
-  return cause("device_permission", "no permission: " + found->text,
-               "add the user to groups render and video, log in again");
-}
-
-std::optional<Cause> kernels_missing(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 2> kWordings = {"supported types:[]", "compatible=[]"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
-  return cause("backend_library_not_loaded", "the engine found none of its GPU libraries",
-               "install the engine again, whole, with its GPU package");
+  const bool node = found->subject.starts_with("/dev/");
+  return cause("device_permission",
+               node ? "no permission to open " + found->subject : "no permission: " + found->text,
+               proof(*found));
 }
 
 std::optional<Cause> gfx_target(const CauseEvidence& e) {
@@ -167,35 +154,14 @@ std::optional<Cause> gfx_target(const CauseEvidence& e) {
   const std::string target = found->subject.starts_with("gfx") ? found->subject : "this AMD GPU";
   const bool rdna2 = target.starts_with("gfx103");
   const bool rdna3 = target.starts_with("gfx110");
+  // Chips of one family run each other's kernels; the variable exists on Linux only.
+  const bool linux = e.log.platform != "windows" && e.log.platform != "macos";
+  const std::string_view stand_in = rdna2 ? "10.3.0" : rdna3 ? "11.0.0" : "";
   return cause("gfx_target_unsupported", "ROCm libraries have no kernels for " + target,
-               rdna2   ? "set HSA_OVERRIDE_GFX_VERSION=10.3.0 for the service"
-               : rdna3 ? "set HSA_OVERRIDE_GFX_VERSION=11.0.0 for the service"
-                       : "use the Vulkan backend");
-}
-
-std::optional<Cause> cpu_without_avx(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 2> kWordings = {"does not have avx",
-                                                         "minimum vector extensions"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
-  return cause("cpu_without_avx", "the engine wants AVX from the CPU before it uses a GPU",
-               "give the virtual machine the host's CPU type");
-}
-
-std::optional<Cause> driver_too_old(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 2> kWordings = {"driver too old", "driver is too old"};
-  const LogEvent* found = first_saying(e, kWordings);
-  if (found == nullptr) return std::nullopt;
-  return cause("driver_too_old", "the GPU driver is too old for this engine",
-               "update the GPU driver");
-}
-
-std::optional<Cause> gpu_too_old(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 3> kWordings = {
-      "gpu is too old", "compute capability not in", "no kernel image is available"};
-  const LogEvent* found = first_saying(e, kWordings);
-  if (found == nullptr) return std::nullopt;
-  return cause("gpu_too_old", "this build has no kernels for a GPU that old",
-               "a build for older GPUs (cuda_v12), or the Vulkan backend");
+               proof(*found),
+               linux && !stand_in.empty()
+                   ? fmt::format("set HSA_OVERRIDE_GFX_VERSION={} for the service", stand_in)
+                   : "");
 }
 
 std::optional<Cause> driver_library(const CauseEvidence& e) {
@@ -206,33 +172,23 @@ std::optional<Cause> driver_library(const CauseEvidence& e) {
   }
   if (found == nullptr) return std::nullopt;
   return cause("driver_library_missing",
-               "the GPU driver's library is missing (libcuda.so.1 or kin)",
-               "install the driver's user-space part; container: --gpus all");
+               "the GPU driver's library is missing (libcuda.so.1 or kin)", proof(*found));
 }
 
 std::optional<Cause> backend_not_loaded(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::backend_load_failed);
   if (found == nullptr || found->text.contains("ggml-cpu")) return std::nullopt;
   return cause("backend_library_not_loaded", "did not load: " + loader_text(found->text),
-               "put the missing library beside the engine, or reinstall");
-}
-
-std::optional<Cause> discovery_timeout(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 4> kWordings = {
-      "discovery before timeout", "discovery watchdog timed out", "context deadline exceeded",
-      "failure during gpu discovery"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
-  return cause("discovery_timeout", "the search for GPUs ran into its time limit",
-               "update the GPU's kernel driver and reboot");
+               proof(*found));
 }
 
 std::optional<Cause> container_without_gpu(const CauseEvidence& e) {
   constexpr std::array<std::string_view, 4> kWordings = {
       "gpu libraries: []", "running in a container", "nvidia-smi command failed", "no /dev/nvidia"};
-  if (first_saying(e, kWordings) == nullptr) return std::nullopt;
+  const LogEvent* found = first_saying(e, kWordings);
+  if (found == nullptr) return std::nullopt;
   return cause("container_without_gpu",
-               "no GPU driver is visible to the engine: nothing passed in?",
-               "pass the GPU in: --gpus all, or --device /dev/dri");
+               "no GPU driver is visible to the engine: nothing passed in?", proof(*found));
 }
 
 std::optional<Cause> init_failed_cuda(const CauseEvidence& e) {
@@ -260,7 +216,7 @@ std::optional<Cause> gpu_dropped(const CauseEvidence& e) {
   return cause("wrong_device_igpu",
                discrete ? "a discrete GPU was dropped as if it were integrated"
                         : "the engine dropped an integrated GPU",
-               "set OLLAMA_IGPU_ENABLE=1");
+               proof(*found));
 }
 
 std::optional<Cause> cpu_runner(const CauseEvidence& e) {
@@ -269,7 +225,7 @@ std::optional<Cause> cpu_runner(const CauseEvidence& e) {
   const bool planned = e.log.plan && e.log.plan->offload.value_or(0) > 0;
   if (!planned && !e.hardware_listed()) return std::nullopt;
   return cause("backend_library_not_loaded", "a GPU was planned for, yet a CPU runner was started",
-               "install the engine with its GPU runners");
+               proof(*found), "install the engine with its GPU runners");
 }
 
 /// Its own meter could not be started, with a reason and a remedy.
@@ -277,47 +233,58 @@ std::optional<Cause> driver_not_working(const CauseEvidence& e) {
   if (!e.nothing_on_gpu || e.run == nullptr || e.hardware_listed()) return std::nullopt;
   const std::vector<DriverTrouble>& troubles = e.run->raw.telemetry.troubles;
   if (troubles.empty()) return std::nullopt;
-  return cause("driver_not_working", troubles.front().what, troubles.front().remedy);
+  return cause("driver_not_working", troubles.front().what, "the driver's own meter",
+               troubles.front().remedy);
 }
 
 std::optional<Cause> no_device_passed_in(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::no_devices_found);
   // Where the machine is known, its own row says more.
   if (found == nullptr || e.hardware_listed() || e.run != nullptr) return std::nullopt;
-  return cause("container_without_gpu", tail(found->text) + ": no driver, or not passed in",
-               "install the GPU's driver, or pass the GPU in");
+  if (!e.log.in_container) return std::nullopt;
+  return cause("container_without_gpu", tail(found->text) + ": nothing passed in", proof(*found));
 }
 
 std::optional<Cause> no_device_found(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::no_devices_found);
-  if (found == nullptr || e.hardware_listed() || !e.machine_has_gpu()) return std::nullopt;
+  if (found == nullptr || e.hardware_listed()) return std::nullopt;
+  if (e.run != nullptr && !e.machine_has_gpu()) return std::nullopt;
   return cause("no_device_found", "the backend finds no device: " + tail(found->text),
-               "install the driver that this backend needs");
+               proof(*found));
+}
+
+/// The distribution's own program, of which each backend is a package.
+std::optional<Cause> backend_package(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || !e.machine_has_gpu() || !only_cpu_mapped(e)) return std::nullopt;
+  const std::string& program = e.run->raw.engine.path;
+  if (!program.starts_with("/usr/bin/") || e.run->raw.server) return std::nullopt;
+  if (e.run->raw.machine.distribution != "debian") return std::nullopt;
+  return cause("package_without_backend", "the GPU backend's package is not installed",
+               program + " has mapped CPU backends only");
 }
 
 std::optional<Cause> cpu_only_build(const CauseEvidence& e) {
   if (!e.nothing_on_gpu) return std::nullopt;
-  constexpr std::string_view kFix = "a release or build with a GPU backend";
-  if (e.event(LogEventKind::not_compiled_for_gpu) != nullptr) {
-    return cause("cpu_only_build", "the engine was compiled without GPU support", kFix);
+  if (const LogEvent* found = e.event(LogEventKind::not_compiled_for_gpu)) {
+    return cause("cpu_only_build", "the engine was compiled without GPU support", proof(*found));
   }
-  if (e.event(LogEventKind::no_usable_gpu) != nullptr) {
+  const bool cpu_alone = only_cpu_loaded(e.log) || only_cpu_mapped(e) || only_cpu_built(e.log);
+  if (const LogEvent* found = e.event(LogEventKind::no_usable_gpu)) {
+    // It means the same when no device is visible, as in a container that got none.
+    if (!cpu_alone && e.log.in_container) return std::nullopt;
     return cause("cpu_only_build", "no GPU backend in this engine, or none that sees a device",
-                 kFix);
+                 proof(*found));
   }
   // What was not loaded can only be missed where there is a GPU.
-  if (!e.machine_has_gpu() && !e.hardware_listed()) return std::nullopt;
-  if (only_cpu_loaded(e.log) || only_cpu_mapped(e)) {
-    return cause("cpu_only_build", "only CPU backends were loaded, and the machine has a GPU",
-                 kFix);
-  }
-  return std::nullopt;
+  if (!cpu_alone || (!e.machine_has_gpu() && !e.hardware_listed())) return std::nullopt;
+  return cause("cpu_only_build", "only CPU backends were loaded, and the machine has a GPU",
+               "the backends that the engine loaded or mapped");
 }
 
 std::optional<Cause> no_gpu_in_machine(const CauseEvidence& e) {
   if (!e.nothing_on_gpu || e.run == nullptr || !e.run->raw.machine.gpus_known) return std::nullopt;
   if (e.machine_has_gpu() || e.hardware_listed()) return std::nullopt;
-  return cause("no_gpu_in_machine", "this machine has no GPU", "");
+  return cause("no_gpu_in_machine", "this machine has no GPU", "the machine's buses and devices");
 }
 
 }  // namespace picchio

@@ -1,5 +1,6 @@
 // Causes that lie in memory, and in what an engine made of it.
 #include "base/text.h"
+#include "evidence/metered_gpu.h"
 #include "verdict/causes/evidence.h"
 #include "verdict/schedule.h"
 
@@ -7,15 +8,17 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace picchio {
 namespace {
 
-constexpr std::string_view kSmaller = "use a smaller context or a smaller quantization";
-
 // Above this share of the free memory another layer did not fit beside the engine's own margin of
 // 1 GiB; 12 GB and smaller cards leave that much.
 constexpr double kNearlyFull = 0.85;
+
+// Builds since December 2025 fit the layers to the memory by themselves.
+constexpr std::int64_t kAutomaticFit = 7400;
 
 std::int64_t held(const DeviceAccount& device) {
   return device.weights_bytes.value_or(0) + device.kv_bytes.value_or(0) +
@@ -112,6 +115,45 @@ bool side_model_on_cpu(const CauseEvidence& e, LoadRole role) {
   return last != nullptr && on_cpu(*last);
 }
 
+/// Bytes of weights that are on the host although they could be on a device.
+std::optional<std::int64_t> left_out_bytes(const CauseEvidence& e) {
+  if (e.placement.missing_bytes) return e.placement.missing_bytes;
+  const std::optional<double>& fraction = e.placement.weights_on_gpu_fraction;
+  std::int64_t on_gpu = 0;
+  for (const DeviceAccount& device : e.placement.devices) {
+    if (device.kind == DeviceKind::hardware_gpu) on_gpu += device.weights_bytes.value_or(0);
+  }
+  // The embedding, which is on the host anyway, makes this an upper bound.
+  if (!fraction || *fraction <= 0 || on_gpu <= 0) return std::nullopt;
+  return static_cast<std::int64_t>(static_cast<double>(on_gpu) * (1 - *fraction) / *fraction);
+}
+
+/// How it is known that fewer layers were asked for than would have fitted. A log without
+/// arguments often does not tell: the engine or a front end may have found no room for more.
+std::optional<std::string> fewer_asked(const CauseEvidence& e, const LayerClaim& claim) {
+  if (e.settings.gpu_layers) return "the arguments";
+  // Before the automatic fit llama.cpp itself never took fewer than it was asked for, and LocalAI
+  // passes on what its YAML says.
+  const bool obeys =
+      e.log.engine == "LocalAI" ||
+      (e.log.engine == "llama.cpp" && e.log.build.value_or(kAutomaticFit) < kAutomaticFit);
+  if (obeys) return proof("this engine loads as many as it is asked for", claim.line);
+  if (e.log.plan && e.log.plan->requested && *e.log.plan->requested > 0 &&
+      *e.log.plan->requested <= claim.on_gpu) {
+    return proof(fmt::format("{} layers were requested", *e.log.plan->requested), e.log.plan->line);
+  }
+  if (const std::optional<double> share = fullest(e); share && *share < kNearlyFull) {
+    return fmt::format("{:.0f}% of the free device memory is filled with these layers",
+                       100 * *share);
+  }
+  // A fit or a front end that looks at the memory leaves out a few, not nearly all, of the layers.
+  constexpr int kHardCoded = 2;
+  if (claim.on_gpu <= kHardCoded && claim.total > 4 * kHardCoded) {
+    return proof("no memory holds so few layers and no more", claim.line);
+  }
+  return std::nullopt;
+}
+
 const ModelFile* model_of(const CauseEvidence& e) {
   return e.run != nullptr && e.run->raw.model ? &*e.run->raw.model : nullptr;
 }
@@ -132,7 +174,8 @@ std::optional<Cause> load_failed_oom(const CauseEvidence& e) {
                       lower(*e.load->failure).contains("out of memory") ||
                       lower(*e.load->failure).contains("unable to allocate");
   if (!memory || e.placement.shape != Shape::unknown) return std::nullopt;
-  return cause("load_failed_oom", "out of device memory: the model was not loaded", kSmaller);
+  return cause("load_failed_oom", "out of device memory: the model was not loaded",
+               proof(*e.load->failure, e.load->last_line));
 }
 
 std::optional<Cause> fit_overflow(const CauseEvidence& e) {
@@ -142,7 +185,8 @@ std::optional<Cause> fit_overflow(const CauseEvidence& e) {
   const int layers = e.log.fit->rows.back().overflowing;
   if (layers == 0 || e.claims_some()) return std::nullopt;
   return cause("fit_overflow_to_host",
-               fmt::format("the memory fit left parts of {} layers on the host", layers), kSmaller);
+               fmt::format("the memory fit left parts of {} layers on the host", layers),
+               proof("the fit's plan", e.log.fit->line));
 }
 
 std::optional<Cause> experts_overridden(const CauseEvidence& e) {
@@ -151,7 +195,7 @@ std::optional<Cause> experts_overridden(const CauseEvidence& e) {
   if (experts == 0) return std::nullopt;
   return cause("moe_experts_on_cpu",
                fmt::format("{} expert tensors were sent to the host", experts),
-               "move fewer experts, if the memory allows it");
+               proof("the log's override lines", e.load->overrides.front().line));
 }
 
 std::optional<Cause> tensors_overridden(const CauseEvidence& e) {
@@ -160,7 +204,7 @@ std::optional<Cause> tensors_overridden(const CauseEvidence& e) {
   if (moved == 0) return std::nullopt;
   return cause("tensor_override_to_host",
                fmt::format("{} tensors were overridden to the host", moved),
-               "drop the tensor override");
+               proof("the log's override lines", e.load->overrides.front().line));
 }
 
 std::optional<Cause> vram_too_small(const CauseEvidence& e) {
@@ -168,7 +212,7 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
   if (!e.claims_some() && !e.claims_none()) {
     // A front end that planned no layer says why.
     if (!e.nothing_on_gpu || failed == nullptr || failed->subject != "plan") return std::nullopt;
-    return cause("vram_too_small", "the front end found no room for a layer", kSmaller);
+    return cause("vram_too_small", "the front end found no room for a layer", proof(*failed));
   }
   const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
   const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
@@ -178,14 +222,18 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
     return cause("vram_too_small",
                  reduce ? fmt::format("device memory fits {}, {} MiB short of all", layers, *reduce)
                         : fmt::format("device memory fits {}", layers),
-                 kSmaller);
+                 proof("the fit's plan", e.log.fit->line));
   }
   if (chooses_itself(e)) {
-    return cause("vram_too_small", fmt::format("the engine found room for {}", layers), kSmaller);
+    return cause("vram_too_small", fmt::format("the engine found room for {}", layers),
+                 proof("the layers that this engine chose by itself", claim.line));
   }
   if (e.claims_none()) return std::nullopt;
   if (failed != nullptr || fullest(e).value_or(0) >= kNearlyFull) {
-    return cause("vram_too_small", fmt::format("device memory is full with {}", layers), kSmaller);
+    return cause("vram_too_small", fmt::format("device memory is full with {}", layers),
+                 failed != nullptr ? proof(*failed)
+                                   : fmt::format("{:.0f}% of the free device memory is filled",
+                                                 100 * fullest(e).value_or(0)));
   }
   return std::nullopt;
 }
@@ -195,16 +243,16 @@ std::optional<Cause> none_selected(const CauseEvidence& e) {
   if (!e.load->devices.empty()) return std::nullopt;
   if (e.placement.shape == Shape::software_device) return std::nullopt;
   return cause("device_none", "a GPU is listed, yet none was selected (--device none)",
-               "drop --device none or unset LLAMA_ARG_DEVICE");
+               proof("all layers are claimed, and no device was selected", e.load->claim->line));
 }
 
 std::optional<Cause> ngl_not_set(const CauseEvidence& e) {
   if (!e.claims_none() || !device_at_hand(e) || e.settings.gpu_layers) return std::nullopt;
-  // Builds since December 2025 (b7400 and later) choose by themselves, in a planning pass.
+  // Later builds choose by themselves, in a planning pass.
   if (probe_load(e.log) != nullptr || e.log.fit) return std::nullopt;
-  if (e.log.build && *e.log.build >= 7400) return std::nullopt;
+  if (e.log.build.value_or(0) >= kAutomaticFit) return std::nullopt;
   return cause("ngl_not_set", "no GPU layers were asked for (0 is this engine's default)",
-               "ask for all layers: -ngl 99");
+               proof("0 layers, a GPU at hand, nothing asked for", e.load->claim->line));
 }
 
 std::optional<Cause> ngl_too_low(const CauseEvidence& e) {
@@ -212,16 +260,82 @@ std::optional<Cause> ngl_too_low(const CauseEvidence& e) {
   // With arguments known, only those can have asked; the flag has its own row.
   if (e.run != nullptr && !e.settings.gpu_layers) return std::nullopt;
   const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
+  const std::optional<std::string> known = fewer_asked(e, claim);
+  if (!known) return std::nullopt;
   return cause(
       "ngl_too_low",
       fmt::format("only {} of {} layers were asked for or allowed", claim.on_gpu, claim.total),
-      "ask for all layers: -ngl 99");
+      *known);
+}
+
+/// Another context would have left room for all layers: its cache takes more than they need.
+std::optional<Cause> context_too_large(const CauseEvidence& e) {
+  constexpr std::int64_t kModestContext = 4096;
+  if (!e.claims_some() || !e.load->n_ctx || *e.load->n_ctx <= kModestContext) return std::nullopt;
+  const std::optional<std::int64_t> missing = left_out_bytes(e);
+  std::int64_t cache = 0;
+  for (const DeviceAccount& device : e.placement.devices) {
+    if (device.kind == DeviceKind::hardware_gpu) cache += device.kv_bytes.value_or(0);
+  }
+  const double saved = static_cast<double>(cache) * (1 - static_cast<double>(kModestContext) /
+                                                             static_cast<double>(*e.load->n_ctx));
+  if (!missing || saved < static_cast<double>(*missing)) return std::nullopt;
+  return cause(
+      "context_too_large",
+      fmt::format("the cache of a context of {} takes {}", *e.load->n_ctx, format_bytes(cache)),
+      fmt::format("the layers left out need {}, a context of {} would free {}",
+                  format_bytes(*missing), kModestContext,
+                  format_bytes(static_cast<std::int64_t>(saved))));
+}
+
+/// What was in use on the device before the load would have been enough for the rest.
+std::optional<Cause> taken_by_others(const CauseEvidence& e) {
+  // A screen and the drivers' own contexts take about that much everywhere.
+  constexpr std::int64_t kUsual = std::int64_t{1} << 30;
+  if (!e.claims_some() && !e.claims_none()) return std::nullopt;
+  if (e.claims_none() && !chooses_itself(e)) return std::nullopt;
+  if (e.settings.gpu_layers && parse_int(e.settings.gpu_layers->value).value_or(-1) >= 0) {
+    return std::nullopt;
+  }
+  const std::optional<std::int64_t> missing = left_out_bytes(e);
+  for (const Device& device : e.log.devices) {
+    if (device.kind != DeviceKind::hardware_gpu || device.integrated.value_or(false)) continue;
+    if (!device.total_bytes || !device.free_bytes) continue;
+    const std::int64_t taken = *device.total_bytes - *device.free_bytes;
+    if (!missing || taken < kUsual || taken - kUsual / 2 < *missing) continue;
+    return cause(
+        "vram_taken_by_others",
+        fmt::format("others held {} of {} before the load", format_bytes(taken), device.name),
+        fmt::format("{} of {} was free, and {} more was needed", format_bytes(*device.free_bytes),
+                    format_bytes(*device.total_bytes), format_bytes(*missing)));
+  }
+  return std::nullopt;
+}
+
+/// A main load that failed for memory, and one after it with less on the device.
+std::optional<Cause> retry_after_oom(const CauseEvidence& e) {
+  if (e.load == nullptr || e.load->failure || !(e.claims_some() || e.claims_none())) {
+    return std::nullopt;
+  }
+  const Load* failed = nullptr;
+  for (const Load& load : e.log.loads) {
+    if (&load == e.load) break;
+    if (load.role != LoadRole::main || !load.failure || !load.claim) continue;
+    const std::string words = lower(*load.failure);
+    const bool memory = words.contains("out of memory") || words.contains("allocate");
+    if (memory && load.claim->on_gpu > e.load->claim->on_gpu) failed = &load;
+  }
+  if (failed == nullptr) return std::nullopt;
+  return cause("retry_after_oom",
+               fmt::format("{} layers ran out of memory, {} were loaded then",
+                           failed->claim->on_gpu, e.load->claim->on_gpu),
+               proof(*failed->failure, failed->last_line));
 }
 
 std::optional<Cause> kv_on_host(const CauseEvidence& e) {
   if (!e.some_on_gpu || e.placement.kv_on != KvPlace::cpu) return std::nullopt;
   return cause("kv_cache_on_host", "the KV cache was kept in host memory",
-               "switch KV offload on (no -nkvo, no Low VRAM)");
+               "the cache's buffer lines");
 }
 
 std::optional<Cause> flash_attention_kv(const CauseEvidence& e) {
@@ -236,7 +350,16 @@ std::optional<Cause> flash_attention_kv(const CauseEvidence& e) {
   if (!odd || !elsewhere || e.load->flash_attention == false) return std::nullopt;
   return cause("flash_attn_unsupported_kv_type",
                fmt::format("no GPU kernel for attention on KV types {}/{}", k, v),
-               "-ctk q8_0 -ctv q8_0, or f16 for both");
+               e.load->splits ? proof("graph splits at every layer", e.load->splits->line)
+                              : "the attention's tensor was assigned to the CPU");
+}
+
+/// Not a fault: the engine saw that the operation would land on the CPU, and took another.
+std::optional<Cause> flash_attention_off(const CauseEvidence& e) {
+  const LogEvent* found = e.event(LogEventKind::flash_attention_off);
+  if (found == nullptr || e.placement.shape != Shape::gpu) return std::nullopt;
+  return cause("flash_attn_auto_off", "no flash attention here; plain attention, on the GPU",
+               proof(*found));
 }
 
 std::optional<Cause> head_on_host(const CauseEvidence& e) {
@@ -248,52 +371,66 @@ std::optional<Cause> head_on_host(const CauseEvidence& e) {
   const double head = static_cast<double>(model->token_embd_bytes);
   // Little more than the head: other tensors would have to be explained too.
   if (missing < 0.99 * head || missing > 1.01 * head) return std::nullopt;
-  return cause("output_head_on_host", "the output head (the embedding) stayed on the CPU",
-               "another backend, or a quantization with a smaller head");
+  return cause(
+      "output_head_on_host", "the output head (the embedding) stayed on the CPU",
+      fmt::format("{} is missing on the device, the head has {}",
+                  format_bytes(*e.placement.missing_bytes), format_bytes(model->token_embd_bytes)));
 }
 
 std::optional<Cause> kept_on_host(const CauseEvidence& e) {
   if (!full_claim_mostly_host(e, 0.95) || !common_backend(e)) return std::nullopt;
   // With the header at hand a dense model has no experts to blame.
   if (model_of(e) != nullptr && model_of(e)->expert_count.value_or(0) == 0) return std::nullopt;
-  return cause("moe_experts_on_cpu", "tensors inside the layers were kept on the host (experts?)",
-               "look for --n-cpu-moe, --cpu-moe or -ot in its start");
+  return cause(
+      "moe_experts_on_cpu", "tensors inside the layers were kept on the host (experts?)",
+      proof("all layers are claimed, and part of their bytes is on the host", e.load->claim->line),
+      "look for --n-cpu-moe, --cpu-moe or -ot in its start");
 }
 
 std::optional<Cause> type_unsupported(const CauseEvidence& e) {
   if (!full_claim_mostly_host(e, 0.6) || common_backend(e)) return std::nullopt;
   const std::string type = e.load->file_type.empty() ? "this type" : e.load->file_type;
   return cause("backend_type_unsupported", "the backend has no kernels for weights of " + type,
-               "take F16, Q8_0 or Q4_0 weights, or another backend");
+               proof("all layers are claimed, and few of their bytes are on the device",
+                     e.load->claim->line));
 }
 
 std::optional<Cause> draft_on_cpu(const CauseEvidence& e) {
   if (e.placement.shape != Shape::gpu || !side_model_on_cpu(e, LoadRole::draft))
     return std::nullopt;
-  return cause("draft_model_on_cpu", "the draft model runs on the CPU",
-               "ask for its layers: -ngld 99");
+  return cause("draft_model_on_cpu", "the draft model runs on the CPU", "its load's own lines");
 }
 
 std::optional<Cause> projector_on_cpu(const CauseEvidence& e) {
   if (e.placement.shape != Shape::gpu || !side_model_on_cpu(e, LoadRole::projector)) {
     return std::nullopt;
   }
-  return cause("mmproj_on_cpu", "the image projector runs on the CPU", "drop --no-mmproj-offload");
+  return cause("mmproj_on_cpu", "the image projector runs on the CPU", "its load's own lines");
 }
 
 std::optional<Cause> vram_overcommit(const CauseEvidence& e) {
   if (!e.some_on_gpu || e.load == nullptr) return std::nullopt;
   constexpr std::string_view kId = "vram_overcommit";
-  if (e.event(LogEventKind::memory_overcommit) != nullptr) {
-    return cause(kId, "more device memory in use than its working set", kSmaller);
+  if (const LogEvent* found = e.event(LogEventKind::memory_overcommit)) {
+    return cause(kId, "more device memory in use than its working set", proof(*found));
   }
   if (const MemoryRow* row = overbooked_row(*e.load)) {
     return cause(kId,
                  fmt::format("{} is overbooked by {} MiB", row->name, -row->free_mib.value_or(0)),
-                 kSmaller);
+                 proof("the memory table", row->line));
   }
   if (const std::optional<double> share = fullest(e); share && *share > 1) {
-    return cause(kId, "more was put on the device than it had free", kSmaller);
+    return cause(kId, "more was put on the device than it had free",
+                 fmt::format("{:.0f}% of the free device memory", 100 * *share));
+  }
+  if (e.run != nullptr) {
+    for (const GpuUse& use : e.run->gpu_use) {
+      if (!overflowed(use)) continue;
+      return cause(kId,
+                   fmt::format("the driver pushed {} out of the GPU's memory",
+                               format_bytes(use.tree_evicted.value_or(0))),
+                   "the GPU's meter");
+    }
   }
   return std::nullopt;
 }
@@ -303,11 +440,13 @@ std::optional<Cause> lacks_evidence(const CauseEvidence& e) {
     return std::nullopt;
   if (e.load != nullptr && e.load->failure) return std::nullopt;
   if (e.placement.shape == Shape::remote) {
+    // Beside a GPU of this machine the log tells much; what it lacks is in `suspicion`.
+    if (e.some_on_gpu) return std::nullopt;
     return cause("log_lacks_evidence", "a remote worker holds the weights; its device is not shown",
-                 "read the worker's own log: it names its backend");
+                 "the weights' buffer lines", "read the worker's own log: it names its backend");
   }
   return cause("log_lacks_evidence", "the log has no line that tells where the weights are",
-               "run again with -lv 4");
+               "no line of buffers, layers or memory");
 }
 
 }  // namespace picchio

@@ -9,14 +9,19 @@
 namespace picchio {
 namespace {
 
+std::string source_of(const Setting& setting) {
+  return (setting.from_environment ? "the variable " : "the flag ") + setting.shown;
+}
+
 std::string drop(const Setting& setting) {
   if (!setting.from_environment) return "drop " + setting.shown;
   return "unset " + setting.shown.substr(0, setting.shown.find('='));
 }
 
-std::string forced(const Setting& setting) {
-  return (setting.from_environment ? "forced by the variable " : "forced by the flag ") +
-         setting.shown;
+std::string forced(const Setting& setting) { return "forced by " + source_of(setting); }
+
+Cause by_setting(std::string_view id, const Setting& setting) {
+  return cause(id, forced(setting), source_of(setting), drop(setting));
 }
 
 /// "exps=CPU" and "a=CUDA0,b=CPU" send something to the host.
@@ -41,12 +46,17 @@ bool has_experts(const CauseEvidence& e) {
   return e.run->raw.model->expert_count.value_or(0) > 0;
 }
 
-/// The last word of the log's own command lines is "0 layers".
-bool asked_for_none(const EngineLog& log) {
+/// Where the log's own command lines and requests ask for layers: the last word of them.
+const LogEvent* last_request(const EngineLog& log) {
   const LogEvent* last = nullptr;
   for (const LogEvent& event : log.events) {
     if (event.kind == LogEventKind::gpu_layers_asked) last = &event;
   }
+  return last;
+}
+
+bool asked_for_none(const EngineLog& log) {
+  const LogEvent* last = last_request(log);
   return last != nullptr && parse_int(last->subject) == 0;
 }
 
@@ -68,6 +78,11 @@ std::string label(const DeviceAccount& device) {
   return device.description.empty() ? device.name : device.description;
 }
 
+std::string held_by(const DeviceAccount& device) {
+  return fmt::format("{} of weights on {}", format_bytes(device.weights_bytes.value_or(0)),
+                     plain(device.name));
+}
+
 /// Masked devices leave traces: a backend that finds none, or a machine's GPU that no line names.
 bool device_went_missing(const CauseEvidence& e) {
   if (e.hardware_listed()) return false;
@@ -81,29 +96,48 @@ bool device_went_missing(const CauseEvidence& e) {
 std::optional<Cause> device_none(const CauseEvidence& e) {
   if (!e.nothing_on_gpu || !e.settings.device) return std::nullopt;
   if (lower(trim(e.settings.device->value)) != "none") return std::nullopt;
-  return cause("device_none", forced(*e.settings.device), drop(*e.settings.device));
+  return by_setting("device_none", *e.settings.device);
 }
 
 std::optional<Cause> ngl_0(const CauseEvidence& e) {
   const std::optional<Setting>& layers = e.settings.gpu_layers;
   if (!e.nothing_on_gpu || !layers || parse_int(layers->value) != 0) return std::nullopt;
-  return cause("ngl_0", forced(*layers), drop(*layers));
+  return by_setting("ngl_0", *layers);
 }
 
 std::optional<Cause> num_gpu_0(const CauseEvidence& e) {
-  if (!e.nothing_on_gpu) return std::nullopt;
+  if (!e.nothing_on_gpu || e.log.engine != "ollama") return std::nullopt;
   const bool planned = e.log.plan && e.log.plan->requested == 0;
-  const bool asked = e.log.engine == "ollama" && asked_for_none(e.log);
-  if (!planned && !asked) return std::nullopt;
+  if (!planned && !asked_for_none(e.log)) return std::nullopt;
   return cause("num_gpu_0", "the front end asked for 0 GPU layers (num_gpu 0)",
-               "remove num_gpu 0 from the model's or the request's options");
+               planned ? proof("the plan requests 0 layers", e.log.plan->line)
+                       : proof(*last_request(e.log)));
 }
 
 std::optional<Cause> ngl_0_in_log(const CauseEvidence& e) {
-  if (!e.nothing_on_gpu) return std::nullopt;
+  // Of koboldcpp a zero is what it says when nothing was asked for.
+  if (!e.nothing_on_gpu || e.log.engine == "koboldcpp") return std::nullopt;
   const bool fit_says = e.log.fit && e.log.fit->failure.contains("already set by user to 0");
-  if (!fit_says && !asked_for_none(e.log) && !planned_with_none(e)) return std::nullopt;
-  return cause("ngl_0", "0 GPU layers were asked for (-ngl 0)", "drop -ngl 0");
+  const bool planned = e.log.plan && e.log.plan->requested == 0;
+  if (!fit_says && !planned && !asked_for_none(e.log) && !planned_with_none(e)) return std::nullopt;
+  std::string why_known = "the planning pass was for 0 layers";
+  if (fit_says) why_known = proof(e.log.fit->failure, e.log.fit->line);
+  if (planned) why_known = proof("0 layers were requested", e.log.plan->line);
+  return cause("ngl_0", "0 GPU layers were asked for (-ngl 0)", why_known);
+}
+
+std::optional<Cause> layers_flag_ignored(const CauseEvidence& e) {
+  const LogEvent* asked = last_request(e.log);
+  if (asked == nullptr || parse_int(asked->subject).value_or(0) == 0) return std::nullopt;
+  if (!e.nothing_on_gpu || !e.claims_none() || !e.hardware_listed()) return std::nullopt;
+  // The automatic fit and a front end's plan may lower what was asked for.
+  if (e.log.fit || probe_load(e.log) != nullptr || (e.log.plan && e.log.plan->offload)) {
+    return std::nullopt;
+  }
+  if (e.event(LogEventKind::allocation_failed) != nullptr) return std::nullopt;
+  return cause("engine_bug_ngl_ignored",
+               fmt::format("{} layers were asked for, and the program ignored it", asked->subject),
+               proof(*asked));
 }
 
 std::optional<Cause> cpu_moe(const CauseEvidence& e) {
@@ -114,19 +148,20 @@ std::optional<Cause> cpu_moe(const CauseEvidence& e) {
   if (!all && !moves_some) return std::nullopt;
   const Setting& setting = all ? *all : *some;
   return cause("moe_experts_on_cpu", "experts kept on the CPU by " + setting.shown + ", as asked",
+               source_of(setting),
                all ? drop(setting) : "a smaller number in " + setting.shown + ", or drop it");
 }
 
 std::optional<Cause> experts_flag(const CauseEvidence& e) {
   const Setting* found = host_override(e);
   if (found == nullptr || !found->value.contains("exp")) return std::nullopt;
-  return cause("moe_experts_on_cpu", forced(*found), drop(*found));
+  return by_setting("moe_experts_on_cpu", *found);
 }
 
 std::optional<Cause> override_flag(const CauseEvidence& e) {
   const Setting* found = host_override(e);
   if (found == nullptr || found->value.contains("exp")) return std::nullopt;
-  return cause("tensor_override_to_host", forced(*found), drop(*found));
+  return by_setting("tensor_override_to_host", *found);
 }
 
 std::optional<Cause> kv_offload_flag(const CauseEvidence& e) {
@@ -135,7 +170,7 @@ std::optional<Cause> kv_offload_flag(const CauseEvidence& e) {
   }
   return cause("kv_cache_on_host",
                "KV cache " + forced(*e.settings.kv_offload_off) + " to host memory",
-               drop(*e.settings.kv_offload_off));
+               source_of(*e.settings.kv_offload_off), drop(*e.settings.kv_offload_off));
 }
 
 std::optional<Cause> ngl_flag_too_low(const CauseEvidence& e) {
@@ -146,6 +181,7 @@ std::optional<Cause> ngl_flag_too_low(const CauseEvidence& e) {
   if (asked <= 0 || asked >= total) return std::nullopt;
   return cause("ngl_too_low",
                fmt::format("{} asks for fewer than the model's {} layers", layers->shown, total),
+               source_of(*layers),
                layers->from_environment ? "unset LLAMA_ARG_N_GPU_LAYERS"
                                         : "drop the flag, or ask for all layers: -ngl 99");
 }
@@ -154,15 +190,13 @@ std::optional<Cause> visible_devices_mask(const CauseEvidence& e) {
   if (!e.nothing_on_gpu) return std::nullopt;
   if (const LogEvent* masked = e.event(LogEventKind::device_masked)) {
     const std::string what = masked->subject.empty() ? masked->text : masked->subject;
-    return cause("visible_devices_mask", "devices are hidden: " + what,
-                 "unset the variable and start the engine again");
+    return cause("visible_devices_mask", "devices are hidden: " + what, proof(*masked));
   }
   for (const HidingVariable& variable : e.hiding) {
     const bool all_hidden = variable.hides_all && !e.hardware_listed();
     if (!all_hidden && !device_went_missing(e)) continue;
-    return cause("visible_devices_mask",
-                 "devices are hidden by " + variable.name + "=" + variable.value,
-                 "unset " + variable.name);
+    return cause("visible_devices_mask", "devices are hidden by " + variable.shown(),
+                 "the variable " + variable.shown(), "unset " + variable.name);
   }
   return std::nullopt;
 }
@@ -172,31 +206,31 @@ std::optional<Cause> library_override(const CauseEvidence& e) {
   const LogEvent* found = e.event(LogEventKind::library_override);
   if (found == nullptr) return std::nullopt;
   return cause("llm_library_override", "OLLAMA_LLM_LIBRARY picks a library without the GPU",
-               "unset OLLAMA_LLM_LIBRARY");
+               proof(*found));
 }
 
 std::optional<Cause> memory_guard(const CauseEvidence& e) {
   const LogEvent* found = e.event(LogEventKind::memory_guard);
   if (found == nullptr || e.claims_all()) return std::nullopt;
   return cause("front_end_memory_guard", "the front end's memory guard chose the layers",
-               "switch the strict VRAM cap off, or lower the context");
+               proof(*found));
 }
 
 std::optional<Cause> rpc_worker_cpu(const CauseEvidence& e) {
-  if (e.event(LogEventKind::remote_is_cpu) == nullptr) return std::nullopt;
+  const LogEvent* found = e.event(LogEventKind::remote_is_cpu);
+  if (found == nullptr) return std::nullopt;
   const bool used = std::ranges::any_of(e.placement.devices, [](const DeviceAccount& device) {
     return device.kind == DeviceKind::remote && device.weights_bytes.value_or(0) > 0;
   });
   if (!used) return std::nullopt;
-  return cause("rpc_worker_cpu_backend", "the RPC worker computes on its CPU",
-               "start the worker with a GPU backend");
+  return cause("rpc_worker_cpu_backend", "the RPC worker computes on its CPU", proof(*found));
 }
 
 std::optional<Cause> software_sycl(const CauseEvidence& e) {
   const DeviceAccount* device = software_at_work(e);
   if (device == nullptr || !device->name.starts_with("SYCL")) return std::nullopt;
   return cause("software_sycl_devices_in_split", device->name + " is the CPU: " + label(*device),
-               "set ONEAPI_DEVICE_SELECTOR=level_zero:0");
+               held_by(*device));
 }
 
 /// Of a server without a log its threads tell.
@@ -217,8 +251,30 @@ std::optional<Cause> software_vulkan(const CauseEvidence& e) {
       std::ranges::find(e.hiding, std::string("GGML_VK_VISIBLE_DEVICES"), &HidingVariable::name);
   const bool by_hand = named != e.hiding.end();
   return cause("software_vulkan_device", what,
-               by_hand && !e.machine_has_gpu() ? "unset GGML_VK_VISIBLE_DEVICES"
-                                               : "install the Vulkan driver of the GPU's vendor");
+               device != nullptr ? held_by(*device) : "a thread of " + renderer,
+               by_hand && !e.machine_has_gpu() ? "unset GGML_VK_VISIBLE_DEVICES" : "");
+}
+
+/// Weights on an integrated GPU while a card of its own is listed and holds none.
+std::optional<Cause> integrated_took_it(const CauseEvidence& e) {
+  const Device* taken = nullptr;
+  const Device* better = nullptr;
+  for (const Device& device : e.log.devices) {
+    if (device.kind != DeviceKind::hardware_gpu || !device.integrated) continue;
+    const auto account = std::ranges::find(e.placement.devices, device.name, &DeviceAccount::name);
+    const bool holds =
+        account != e.placement.devices.end() && account->weights_bytes.value_or(0) > 0;
+    if (*device.integrated && holds) taken = &device;
+    if (!*device.integrated && !holds) better = &device;
+    if (!*device.integrated && holds) return std::nullopt;
+  }
+  if (taken == nullptr || better == nullptr) return std::nullopt;
+  return cause("wrong_device_igpu",
+               fmt::format("the integrated {} was used, not {}", taken->name, better->name),
+               fmt::format("weights lie on {}, none on {} ({})", taken->name, better->name,
+                           better->description),
+               e.log.engine == "ollama" ? "hide the integrated one: GGML_VK_VISIBLE_DEVICES=N"
+                                        : "choose the card: --device " + better->name);
 }
 
 }  // namespace picchio
