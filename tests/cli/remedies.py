@@ -52,7 +52,7 @@ def main():
                 of_llama = word.split("=")[0] in flags and (word not in OTHERS or remedy["place"] != "container")
                 if not of_llama and word not in OTHERS and word.split("=")[0] not in OTHERS:
                     bad.append(f"{cause['id']}: {word}: in {text!r}")
-            for word in re.findall(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b", text):
+            for word in re.findall(r"(?<![-\w])[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b", text):
                 looked_at += 1
                 if word not in variables and word not in OTHER_VARIABLES and word.encode() not in backends:
                     bad.append(f"{cause['id']}: variable {word}: in {text!r}")
