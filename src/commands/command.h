@@ -29,6 +29,7 @@ struct Command {
 
 ExitCode causes_command(const Arguments& arguments);
 ExitCode diagnose(const Arguments& arguments);  // the default: no command word
+ExitCode doctor_command(const Arguments& arguments);
 ExitCode explain_log(const Arguments& arguments);
 ExitCode explain_number(const Arguments& arguments);
 ExitCode guard(const Arguments& arguments);

@@ -1,6 +1,7 @@
 #include "commands/meter_place.h"
 
 #include "base/text.h"
+#include "commands/system_root.h"
 #include "commands/terminal.h"
 #include "os/file.h"
 
@@ -10,6 +11,7 @@ namespace picchio {
 
 meters::Place meter_place(const os::Interrupts* interrupts) {
   meters::Place place;
+  place.root = system_root();
   place.interrupts = interrupts;
   place.apple_libraries = os::env("PICCHIO_APPLE_LIBRARIES").value_or("");
   place.nvml_library = os::env("PICCHIO_NVML").value_or("");

@@ -15,6 +15,8 @@ constexpr std::array kCommands = {
     Command{"causes", "explain the causes that WHY can name, and what mends them", causes_command},
     Command{"compare", "put two runs side by side and name the suspect", compare_command},
     Command{"diagnose", "measure a model and say where it really ran (the default)", diagnose},
+    Command{"doctor", "check this machine from the card to the engines, link by link",
+            doctor_command},
     Command{"explain", "say which lane of a run a quoted number resembles", explain_number},
     Command{"explain-log", "judge an engine log that somebody pasted", explain_log},
     Command{"guard", "run a command and say so when its model lands off the GPU", guard},
