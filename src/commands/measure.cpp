@@ -4,11 +4,11 @@
 #include "commands/meter_recorder.h"
 #include "commands/ram_speed.h"
 #include "commands/surroundings.h"
+#include "commands/this_machine.h"
 #include "engines/llama_cpp/failure.h"
 #include "engines/llama_cpp/invocation.h"
 #include "engines/llama_cpp/prompt.h"
 #include "engines/log_reader.h"
-#include "machine/inventory.h"
 #include "machine/metered_gpus.h"
 #include "machine/process_facts.h"
 #include "os/file.h"
@@ -301,7 +301,7 @@ Result<RawRun> measure(const MeasureRequest& request, os::Interrupts& interrupts
   run.picchio_version = kVersion;
   run.protocol = prompting->protocol;
   run.engine = request.engine.program;
-  run.machine = read_machine();
+  run.machine = this_machine();
   if (!learn_ram_speed(run.machine, interrupts, progress)) {
     return std::unexpected(interrupted_error());
   }

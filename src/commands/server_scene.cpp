@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "commands/open_model.h"
 #include "commands/surroundings.h"
+#include "commands/this_machine.h"
 #include "engines/answers/json_document.h"
 #include "engines/llama_cpp/prompt.h"
 #include "engines/servers/asker.h"
-#include "machine/inventory.h"
 #include "machine/server_process.h"
 #include "os/file.h"
 #include "os/proc.h"
@@ -117,7 +117,7 @@ RawRun run_of(const servers::Server& server, const servers::ServedModel& model,
   run.tokens_asked = prompting.generate;
   run.prompt_note = prompting.note;
   run.model = header_of(model, place);
-  run.machine = place.this_machine ? read_machine() : another_machine();
+  run.machine = place.this_machine ? this_machine() : another_machine();
   return run;
 }
 

@@ -18,9 +18,8 @@ namespace picchio {
 
 /// What we run in. Empty: none that can be seen.
 struct Housing {
-  std::string
-      container;        // "docker", "podman", "lxc", ...; "a mount namespace" where it has no name
-  std::string sandbox = {};  // "snap", "flatpak"
+  std::string container = {};  // "docker", "lxc", ...; "a mount namespace" where it has no name
+  std::string sandbox = {};    // "snap", "flatpak"
   std::string virtual_machine = {};  // "KVM", "VMware Virtual Platform"
   bool wsl = false;
 };
@@ -106,13 +105,6 @@ struct Checkup {
   std::vector<EngineFound> engines;
   std::optional<OllamaFound> ollama;  // absent: neither installed nor running
   Telemetry telemetry;                // a short look of the meters: news, troubles, two samples
-};
-
-/// One link of the chain that is broken and has a cause: of a run, what was seen of the machine.
-struct BrokenLink {
-  std::string cause;  // as in the catalogue
-  std::string found;
-  std::string remedy;
 };
 
 }  // namespace picchio

@@ -20,6 +20,13 @@ struct MachineGpu {
       no_compute_reason;  // why not: "the display adapter of a virtual machine"; empty when true
 };
 
+/// A link between card and engine that is broken, as `picchio doctor` tells it.
+struct BrokenLink {
+  std::string cause;  // as in the catalogue
+  std::string found;
+  std::string remedy;
+};
+
 /// Memory modules as the firmware's table (SMBIOS) lists them.
 struct MemoryModules {
   int slots = 0;
@@ -37,6 +44,7 @@ struct Machine {
   /// /sys).
   bool gpus_known = false;
   std::string gpus_unknown_reason;
+  std::vector<BrokenLink> broken_links;  // in the chain's order; empty: none, or nobody looked
   /// What all cores together read from memory, measured with a plain sum: the memory itself may do
   /// better, never worse.
   std::optional<double> ram_bytes_per_second;

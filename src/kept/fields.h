@@ -28,6 +28,13 @@ void describe(A& archive, Ref<A, MachineGpu> value) {
 }
 
 template <class A>
+void describe(A& archive, Ref<A, BrokenLink> value) {
+  archive("cause", value.cause);
+  archive("found", value.found);
+  archive("remedy", value.remedy);
+}
+
+template <class A>
 void describe(A& archive, Ref<A, MemoryModules> value) {
   archive("slots", value.slots);
   archive("filled", value.filled);
@@ -43,6 +50,7 @@ void describe(A& archive, Ref<A, Machine> value) {
   archive("gpus", value.gpus);
   archive("gpus_known", value.gpus_known);
   archive("gpus_unknown_reason", value.gpus_unknown_reason);
+  archive("broken_links", value.broken_links);
   archive("ram_bytes_per_second", value.ram_bytes_per_second);
   archive("last_level_cache_bytes", value.last_level_cache_bytes);
   archive("memory_modules", value.memory_modules);

@@ -100,13 +100,18 @@ void expect_same(const ProcessFacts& a, const ProcessFacts& b) {
 }
 
 void expect_same(const Machine& a, const Machine& b) {
-  const auto& [chip, os, distribution, ram_bytes, logical_cores, gpus, gpus_known, reason,
+  const auto& [chip, os, distribution, ram_bytes, logical_cores, gpus, gpus_known, reason, links,
                ram_speed, modules, cache] = a;
-  EXPECT_EQ(
-      std::tie(chip, os, distribution, ram_bytes, logical_cores, gpus_known, reason, ram_speed,
-               cache),
-      std::tie(b.chip, b.os, b.distribution, b.ram_bytes, b.logical_cores, b.gpus_known,
-               b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
+  ASSERT_EQ(links.size(), b.broken_links.size());
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& [cause, found, remedy] = links[i];
+    EXPECT_EQ(std::tie(cause, found, remedy),
+              std::tie(b.broken_links[i].cause, b.broken_links[i].found, b.broken_links[i].remedy));
+  }
+  EXPECT_EQ(std::tie(chip, os, distribution, ram_bytes, logical_cores, gpus_known, reason,
+                     ram_speed, cache),
+            std::tie(b.chip, b.os, b.distribution, b.ram_bytes, b.logical_cores, b.gpus_known,
+                     b.gpus_unknown_reason, b.ram_bytes_per_second, b.last_level_cache_bytes));
   ASSERT_EQ(modules.has_value(), b.memory_modules.has_value());
   if (modules && b.memory_modules) {
     const auto& [slots, filled] = *modules;

@@ -68,18 +68,18 @@ class Random {
 };
 
 inline Machine random_machine(Random& random) {
-  Machine out{
-      random.text(),
-      random.text(),
-      random.text(),
-      random.maybe(random.whole()),
-      random.maybe(random.number()),
-      {},
-      random.coin(),
-      random.text(),
-      random.maybe(random.real()),
-      random.maybe(MemoryModules{random.number(), random.number()}),
-      random.maybe(random.whole())};
+  Machine out{random.text(),
+              random.text(),
+              random.text(),
+              random.maybe(random.whole()),
+              random.maybe(random.number()),
+              {},
+              random.coin(),
+              random.text(),
+              {{random.text(), random.text(), random.text()}},
+              random.maybe(random.real()),
+              random.maybe(MemoryModules{random.number(), random.number()}),
+              random.maybe(random.whole())};
   for (std::uint64_t i = random.below(3); i > 0; --i) {
     out.gpus.push_back({random.text(), random.text(), random.text(), random.text(), random.text(),
                         random.coin(), random.text()});

@@ -7,8 +7,8 @@
 #include "commands/options.h"
 #include "commands/surroundings.h"
 #include "commands/terminal.h"
+#include "commands/this_machine.h"
 #include "engines/llama_cpp/raised_verbosity.h"
-#include "machine/inventory.h"
 #include "os/file.h"
 #include "os/relay.h"
 
@@ -139,7 +139,7 @@ Result<Setup> prepare(GuardOptions options, const std::vector<std::string>& comm
 
 GuardScene scene_of(const std::vector<std::string>& command) {
   GuardScene scene;
-  scene.machine = read_machine();
+  scene.machine = this_machine();
   const std::size_t at = std::min(llama_cpp::program_word(command), command.size() - 1);
   scene.arguments.assign(command.begin() + static_cast<std::ptrdiff_t>(at) + 1, command.end());
   scene.environment = placement_environment(os::environment());

@@ -169,6 +169,20 @@ TEST(Checkup, FindsLibrariesInTheLoadersOrder) {
   EXPECT_EQ(found[3].path, "");
 }
 
+TEST(Checkup, BelievesTheLoadersCache) {
+  const MadeUpTree tree;
+  tree.file("/odd/place/libcuda.so.550.54.14");
+  tree.link("/odd/place/libcuda.so.1", "libcuda.so.550.54.14");
+  tree.file(
+      "/etc/ld.so.cache",
+      "glibc-ld.so.cache1.1\0\1\2libcuda.so.1\0/gone/libcuda.so.1\0/odd/place/libcuda.so.1\0"s);
+  const std::vector<std::string> names = {"libcuda.so.1", "cuda.so.1"};
+  const auto found = find_libraries(tree.root(), names, {});
+  EXPECT_EQ(found[0].path, "/odd/place/libcuda.so.1");
+  EXPECT_EQ(found[0].version, "550.54.14");
+  EXPECT_EQ(found[1].path, "");
+}
+
 TEST(Checkup, ReadsVulkanManifestsOfAnyBytes) {
   const MadeUpTree tree;
   const std::string folder = "/usr/share/vulkan/icd.d/";

@@ -25,11 +25,16 @@ void add_paths(std::vector<std::string>& out, std::string_view list, char separa
   }
 }
 
-/// In the loader's order: the variable, the configured folders, the usual ones. The loader's cache
-/// is made of the last two.
-std::vector<std::string> library_folders(const std::string& root, const Environment& environment) {
+/// The loader looks into LD_LIBRARY_PATH, then into its cache.
+std::vector<std::string> listed_folders(const Environment& environment) {
   std::vector<std::string> out;
   add_paths(out, value_of(environment, "LD_LIBRARY_PATH"), ':');
+  return out;
+}
+
+/// Where there is no cache: the folders that it would be made of.
+std::vector<std::string> usual_folders(const std::string& root) {
+  std::vector<std::string> out;
   const std::string configured = root + "/etc/ld.so.conf.d";
   for (const std::string& file : os::list_dir(configured).value_or(std::vector<std::string>())) {
     const std::string text =
@@ -43,6 +48,20 @@ std::vector<std::string> library_folders(const std::string& root, const Environm
         "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
         "/usr/lib/wsl/lib", "/opt/rocm/lib", "/usr/local/cuda/lib64", "/run/opengl-driver/lib"}) {
     out.emplace_back(folder);
+  }
+  return out;
+}
+
+/// The paths that the loader's own cache has of a library: each ends in "/NAME" and a zero byte.
+std::vector<std::string> cached_paths(std::string_view cache, const std::string& name) {
+  const std::string end = "/" + name + std::string(1, '\0');
+  std::vector<std::string> out;
+  for (std::size_t at = cache.find(end); at != std::string_view::npos;
+       at = cache.find(end, at + 1)) {
+    const std::size_t before = cache.rfind('\0', at);
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view path = cache.substr(begin, at + end.size() - 1 - begin);
+    if (path.starts_with('/')) out.emplace_back(path);
   }
   return out;
 }
@@ -80,14 +99,21 @@ VulkanDriver read_manifest(const std::string& root, const std::string& path) {
 
 std::vector<LibraryLook> find_libraries(const std::string& root, std::span<const std::string> names,
                                         const Environment& environment) {
-  const std::vector<std::string> folders = library_folders(root, environment);
+  constexpr std::int64_t kMostCache = std::int64_t{16} << 20;
+  const std::string cache =
+      os::read_file(root + "/etc/ld.so.cache", kMostCache).value_or(std::string());
+  const std::vector<std::string> first = listed_folders(environment);
+  const std::vector<std::string> last = usual_folders(root);
   std::vector<LibraryLook> out;
   out.reserve(names.size());
   for (const std::string& name : names) {
     LibraryLook look;
     look.name = name;
-    for (const std::string& folder : folders) {
-      const std::string path = folder + "/" + name;
+    std::vector<std::string> candidates;
+    for (const std::string& folder : first) candidates.push_back(folder + "/" + name);
+    for (std::string& path : cached_paths(cache, name)) candidates.push_back(std::move(path));
+    for (const std::string& folder : last) candidates.push_back(folder + "/" + name);
+    for (const std::string& path : candidates) {
       const auto real = os::real_path(root + path);
       if (!real) continue;
       look.path = path;

@@ -21,6 +21,7 @@ const std::set<std::string_view> kOfTheMachine = {
 TEST(Catalogue, HoldsEveryRowOfTheTableAndNothingThatNobodyNames) {
   std::set<std::string_view> named = kOfTheMachine;
   for (const CauseRow& row : cause_rows()) {
+    if (row.id.empty()) continue;  // what was seen of the machine, by whatever name
     EXPECT_NE(find_cause_entry(row.id), nullptr) << row.id;
     EXPECT_EQ(row.find == nullptr, !row.wordings.empty()) << row.id;
     named.insert(row.id);

@@ -80,6 +80,7 @@ constexpr CauseRow kRows[] = {
     {"rocm_init_failed", Topic::reach, init_failed_rocm},
     {"wrong_device_igpu", Topic::device, gpu_dropped},
     {"wrong_device_igpu", Topic::device, integrated_took_it},
+    {"", Topic::reach, broken_link},
     {"driver_not_working", Topic::reach, driver_not_working},
     {"container_without_gpu", Topic::reach, no_device_passed_in},
     {"no_device_found", Topic::reach, no_device_found},

@@ -1,6 +1,7 @@
 // Causes by which an engine or a driver refuses a GPU. All of them need a run that is on the CPU: a
 // backend that did not load explains nothing where another one works.
 #include "base/text.h"
+#include "verdict/causes/catalogue.h"
 #include "verdict/causes/evidence.h"
 
 #include <fmt/format.h>
@@ -226,6 +227,21 @@ std::optional<Cause> cpu_runner(const CauseEvidence& e) {
   if (!planned && !e.hardware_listed()) return std::nullopt;
   return cause("backend_library_not_loaded", "a GPU was planned for, yet a CPU runner was started",
                proof(*found), "install the engine with its GPU runners");
+}
+
+/// What was seen of the machine before the run. Our own user's permissions are not those of a
+/// server's user.
+std::optional<Cause> broken_link(const CauseEvidence& e) {
+  if (!e.nothing_on_gpu || e.run == nullptr || e.hardware_listed()) return std::nullopt;
+  for (const BrokenLink& link : e.run->raw.machine.broken_links) {
+    const bool of_user = link.cause == "device_permission" || link.cause == "sandbox_hides_gpu";
+    if (of_user && e.run->raw.server) continue;
+    // The block has room for the fact; its details stand in the proof.
+    const bool long_text = link.found.size() > kRemedyColumns;
+    const std::string why = long_text ? link.found.substr(0, link.found.find(": ")) : link.found;
+    return cause(link.cause, why, "the look at this machine: " + link.found, link.remedy);
+  }
+  return std::nullopt;
 }
 
 /// Its own meter could not be started, with a reason and a remedy.

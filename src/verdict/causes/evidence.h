@@ -73,7 +73,8 @@ enum class Topic {
   silence,  // nothing tells
 };
 
-/// A row either looks with `find`, or names its cause where the log of a CPU run says one of
+/// A row either looks with `find`, whose cause can have another id than the row's where that is
+/// empty, or names its cause where the log of a CPU run says one of
 /// `wordings`, case ignored.
 struct CauseRow {
   std::string_view id;
@@ -120,6 +121,7 @@ std::optional<Cause> init_failed_rocm(const CauseEvidence&);
 std::optional<Cause> gpu_dropped(const CauseEvidence&);
 std::optional<Cause> cpu_runner(const CauseEvidence&);
 std::optional<Cause> driver_not_working(const CauseEvidence&);
+std::optional<Cause> broken_link(const CauseEvidence&);
 std::optional<Cause> no_device_passed_in(const CauseEvidence&);
 std::optional<Cause> no_device_found(const CauseEvidence&);
 std::optional<Cause> backend_package(const CauseEvidence&);

@@ -198,15 +198,14 @@ CheckedLink device_nodes(const Scene& scene) {
     for (const NodeLook& node : scene.checkup.nodes) paths.push_back(node.path);
     return fine(kId, fmt::format("{}.", fmt::join(paths, ", ")));
   }
-  const std::string list = fmt::format("{}", fmt::join(paths, ", "));
+  const std::string list =
+      fmt::format("{} {} missing", fmt::join(paths, ", "), paths.size() == 1 ? "is" : "are");
   if (missing.size() == 1 && is_only_for_one(*missing.front())) {
-    return warning(scene, kId, "device_node_missing",
-                   list + " is missing: ROCm cannot compute, Vulkan can.");
+    return warning(scene, kId, "device_node_missing", list + ": ROCm cannot compute, Vulkan can.");
   }
-  if (!scene.contained()) return broken(scene, kId, "device_node_missing", list + " is missing.");
-  return broken(
-      scene, kId, "container_without_gpu",
-      fmt::format("The card shows in /sys, but {} is missing: it was not passed in.", list));
+  if (!scene.contained()) return broken(scene, kId, "device_node_missing", list + ".");
+  return broken(scene, kId, "container_without_gpu",
+                list + ": the card shows in /sys, and was not passed in.");
 }
 
 CheckedLink permissions(const Scene& scene) {
