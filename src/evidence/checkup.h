@@ -75,7 +75,8 @@ struct EngineFound {
   std::string name;  // "llama-server", "llama-cpp-python"
   std::string path;
   std::string version;                   // "b11669"; empty: not told
-  std::vector<std::string> backends;     // GPU backends whose libraries lie with it: "vulkan"
+  std::vector<std::string> backends;     // GPU backends that lie with it or in it: "vulkan"
+  bool backends_known = false;           // false: how it was built cannot be seen
   std::vector<std::string> load_errors;  // the loader's words on those that did not load
   bool asked = false;                    // it was run with --list-devices
   std::vector<Device> devices;           // that it listed

@@ -43,9 +43,9 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : real.substr(0, slash);
 }
 
-/// GPU backends that a program would load: beside it, in a lib folder next to its own, or where
-/// Debian has them.
-std::vector<std::string> backends_of(const std::string& path) {
+/// Where a program's backends lie: beside it, in a lib folder next to its own, or where Debian has
+/// them.
+std::vector<std::string> library_folders(const std::string& path) {
   const std::string folder = folder_of(path);
   std::vector<std::string> places = {folder, folder + "/../lib"};
   if (folder == "/usr/bin") {
@@ -53,13 +53,7 @@ std::vector<std::string> backends_of(const std::string& path) {
       places.push_back(fmt::format("/usr/lib/{}/ggml/backends0", triplet));
     }
   }
-  std::vector<std::string> out;
-  for (const std::string& place : places) {
-    for (std::string& backend : gpu_backends_in(place)) {
-      if (std::ranges::find(out, backend) == out.end()) out.push_back(std::move(backend));
-    }
-  }
-  return out;
+  return places;
 }
 
 /// How a program that was asked did not answer; empty: it did.
@@ -84,7 +78,6 @@ EngineFound ask(const std::string& path, const os::Interrupts& interrupts) {
   EngineFound out;
   out.name = std::string(base_name(path));
   out.path = path;
-  out.backends = backends_of(path);
   const auto listed =
       os::run_simple({path, "--list-devices"}, kAnswerTime, kMostAnswer, interrupts);
   out.failure = no_answer(listed);
@@ -97,6 +90,7 @@ EngineFound ask(const std::string& path, const os::Interrupts& interrupts) {
   out.asked = true;
   const EngineLog log = read_engine_log(text);
   out.devices = log.devices;
+  find_backends(library_folders(path), out);
   for (const LogEvent& event : log.events) {
     if (event.kind == LogEventKind::backend_load_failed ||
         event.kind == LogEventKind::backend_init_failed) {
@@ -180,7 +174,8 @@ std::optional<OllamaFound> find_ollama(const std::string& root, const Checkup& c
   }
   const auto kept = [](const Environment& all) {
     std::vector<std::string> entries;
-    for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+    entries.reserve(all.size());
+    for (const auto& [name, value] : all) entries.push_back(fmt::format("{}={}", name, value));
     return placement_environment(entries);
   };
   if (out.pid) {

@@ -47,6 +47,10 @@ struct UnitFile {
 /// GPU backends by the names of ggml's libraries in a folder: "cuda", "vulkan".
 [[nodiscard]] std::vector<std::string> gpu_backends_in(const std::string& folder);
 
+/// What an engine's files say of the GPU backends it has: libraries of their own in `folders`, else
+/// what is built into the program and its libraries. Fills `backends` and `backends_known`.
+void find_backends(const std::vector<std::string>& folders, EngineFound& engine);
+
 /// Wheels of llama-cpp-python below the usual folders of Python packages.
 [[nodiscard]] std::vector<EngineFound> find_wheels(
     const std::string& root, const std::map<std::string, std::string>& environment);

@@ -235,5 +235,48 @@ TEST(Checkup, FindsBackendsAndWheels) {
   EXPECT_TRUE(find_wheels(tree.root(), {{"HOME", "relative"}}).empty());
 }
 
+TEST(Checkup, TellsWhatIsBuiltInFromWhatCannotBeSeen) {
+  struct Case {
+    const char* name;
+    std::map<std::string, std::string> files;
+    bool known;
+    std::vector<std::string> backends;
+  };
+  const std::string core =
+      "\x7F"
+      "ELF ggml_backend_cpu_reg ";
+  for (const Case& c : {
+           Case{"backends of their own",
+                {{"libggml-cpu-zen4.so", ""}, {"libggml-vulkan.so", ""}},
+                true,
+                {"vulkan"}},
+           Case{"the CPU's alone", {{"libggml-cpu.so", ""}}, true, {}},
+           Case{"built in", {{"p", core + "ggml_vulkan: "}}, true, {"vulkan"}},
+           Case{"built for the CPU", {{"p", core}}, true, {}},
+           Case{"in its library",
+                {{"p",
+                  "\x7F"
+                  "ELF"},
+                 {"libggml.so", core + "ggml_cuda_init: "}},
+                true,
+                {"cuda"}},
+           Case{"libraries elsewhere",
+                {{"p",
+                  "\x7F"
+                  "ELF"}},
+                false,
+                {}},
+           Case{"a script", {{"p", "#!/bin/sh\n# ggml_backend_cpu\n"}}, false, {}},
+       }) {
+    const MadeUpTree tree;
+    for (const auto& [name, text] : c.files) tree.file("/" + name, text);
+    EngineFound engine;
+    engine.path = tree.root() + "/p";
+    find_backends({tree.root()}, engine);
+    EXPECT_EQ(engine.backends_known, c.known) << c.name;
+    EXPECT_EQ(engine.backends, c.backends) << c.name;
+  }
+}
+
 }  // namespace
 }  // namespace picchio

@@ -43,6 +43,31 @@ std::vector<std::string> unit_words(std::string_view text) {
   return out;
 }
 
+/// What a backend says of itself stands in its code.
+struct BuiltIn {
+  std::string_view words;
+  const char* backend;
+};
+constexpr BuiltIn kBuiltIn[] = {
+    {"ggml_vulkan: ", "vulkan"}, {"ggml_cuda_init: ", "cuda"}, {"ggml_metal_init: ", "metal"},
+    {"ggml_opencl: ", "opencl"}, {"ggml_sycl_init", "sycl"},
+};
+
+/// Of programs and libraries that hold all of the engine. A script, or a program whose libraries
+/// lie elsewhere, tells nothing.
+void find_built_in(const std::vector<std::string>& files, EngineFound& engine) {
+  constexpr std::int64_t kMostProgram = std::int64_t{512} << 20;
+  for (const std::string& file : files) {
+    const auto bytes = os::read_file(file, kMostProgram);
+    if (!bytes || bytes->starts_with("#!")) continue;
+    if (bytes->contains("ggml_backend_cpu")) engine.backends_known = true;
+    for (const BuiltIn& row : kBuiltIn) {
+      const bool known = std::ranges::find(engine.backends, row.backend) != engine.backends.end();
+      if (!known && bytes->contains(row.words)) engine.backends.emplace_back(row.backend);
+    }
+  }
+}
+
 bool read_unit_file(const std::string& root, const std::string& path, UnitFile& unit) {
   const auto text = os::read_file(root + path, kMostUnit);
   if (!text) return false;
@@ -83,7 +108,9 @@ std::vector<std::string> gpu_backends_in(const std::string& folder) {
   std::vector<std::string> out;
   for (const std::string& file : names_in(folder)) {
     const std::size_t at = file.find("ggml-");
-    if (at == std::string::npos || !file.contains(".so")) continue;
+    if (at == std::string::npos || (!file.contains(".so") && !file.contains(".dylib"))) {
+      continue;
+    }
     const std::string_view rest = std::string_view(file).substr(at + 5);
     const std::string backend(rest.substr(0, rest.find_first_of(".-")));
     if (backend.starts_with("cpu") || backend == "base" || backend == "blas" || backend == "rpc") {
@@ -92,6 +119,27 @@ std::vector<std::string> gpu_backends_in(const std::string& folder) {
     if (std::ranges::find(out, backend) == out.end()) out.push_back(backend);
   }
   return out;
+}
+
+void find_backends(const std::vector<std::string>& folders, EngineFound& engine) {
+  std::vector<std::string> files;
+  if (!engine.path.empty()) files.push_back(engine.path);
+  for (const std::string& folder : folders) {
+    for (std::string& backend : gpu_backends_in(folder)) {
+      if (std::ranges::find(engine.backends, backend) == engine.backends.end()) {
+        engine.backends.push_back(std::move(backend));
+      }
+    }
+    for (const std::string& file : names_in(folder)) {
+      // The CPU's own library beside it: the others would lie there as well.
+      if (file.contains("ggml-cpu")) engine.backends_known = true;
+      if (file.starts_with("libggml") || file.starts_with("libllama")) {
+        files.push_back(folder + "/" + file);
+      }
+    }
+  }
+  if (!engine.backends.empty()) engine.backends_known = true;
+  if (!engine.backends_known) find_built_in(files, engine);
 }
 
 std::vector<EngineFound> find_wheels(const std::string& root,
@@ -118,7 +166,7 @@ std::vector<EngineFound> find_wheels(const std::string& root,
         EngineFound engine;
         engine.name = "llama-cpp-python";
         engine.path = wheel;
-        engine.backends = gpu_backends_in(root + wheel + "/lib");
+        find_backends({root + wheel + "/lib"}, engine);
         out.push_back(std::move(engine));
       }
     }

@@ -39,6 +39,7 @@ EngineFound engine(std::vector<Device> devices, std::vector<std::string> backend
   out.asked = true;
   out.devices = std::move(devices);
   out.backends = std::move(backends);
+  out.backends_known = true;
   return out;
 }
 
@@ -295,6 +296,19 @@ std::vector<Case> engine_cases() {
          c.engines[0].name = "llama-cpp-python";
        },
        "engine", kBroken, "cpu_only_build", "CMAKE_ARGS", k4},
+      {"an engine that was built nobody knows how", in_order,
+       [](C& c) {
+         c.engines = {engine({})};
+         c.engines[0].backends_known = false;
+       },
+       "engine", kBroken, "", "GPU backend", k4},
+      {"an old wheel, all in one library", in_order,
+       [](C& c) {
+         c.engines[0] = engine({});
+         c.engines[0].asked = false;
+         c.engines[0].backends_known = false;
+       },
+       "engine", LinkState::skipped, "", "", ExitCode::ok},
       {"no engine", in_order, [](C& c) { c.engines.clear(); }, "engine", LinkState::skipped, "", "",
        ExitCode::ok},
       {"ollama's service is masked", in_order,

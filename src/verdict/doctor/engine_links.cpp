@@ -42,6 +42,14 @@ CheckedLink lists_none(const Scene& scene, const EngineFound& engine) {
                   fmt::format("{} has the backend {} and lists no device.", name,
                               fmt::join(engine.backends, ", ")));
   }
+  if (!engine.backends_known) {
+    CheckedLink out = broken(scene, kId, "",
+                             name +
+                                 " lists no device. How it was built cannot be "
+                                 "seen.");
+    out.remedy = "try a release or build with a GPU backend";
+    return out;
+  }
   const bool packaged =
       engine.path.starts_with("/usr/bin/") && scene.checkup.machine.distribution == "debian";
   return broken(scene, kId, packaged ? "package_without_backend" : "cpu_only_build",
@@ -67,6 +75,9 @@ CheckedLink judge_engine(const Scene& scene, const EngineFound& engine) {
   if (!engine.asked) {
     if (!engine.backends.empty()) {
       return fine(kId, fmt::format("{}: backend {}.", name, fmt::join(engine.backends, ", ")));
+    }
+    if (!engine.backends_known) {
+      return skipped(kId, name + ": which backends it has cannot be seen.");
     }
     CheckedLink out = broken(scene, kId, "cpu_only_build", name + " has no GPU backend.");
     out.remedy = remedy(scene, "cpu_only_build", engine.name);
