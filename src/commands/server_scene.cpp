@@ -154,7 +154,9 @@ std::string ServerLogReader::take() {
 }
 
 void ServerScene::take_engine(os::HttpClient& client) {
-  ServerFacts& facts = *run.server;
+  std::optional<ServerFacts>& server = run.server;
+  if (!server) return;
+  ServerFacts& facts = *server;
   const int engine = processes.engine();
   if (engine == 0) return;
   facts.process = os::comm_of("/", engine).value_or("");
