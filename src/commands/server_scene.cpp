@@ -154,9 +154,9 @@ std::string ServerLogReader::take() {
 }
 
 void ServerScene::take_engine(os::HttpClient& client) {
-  std::optional<ServerFacts>& server = run.server;
-  if (!server) return;
-  ServerFacts& facts = *server;
+  std::optional<ServerFacts>& known = run.server;
+  if (!known) return;
+  ServerFacts& facts = *known;
   const int engine = processes.engine();
   if (engine == 0) return;
   facts.process = os::comm_of("/", engine).value_or("");
