@@ -12,9 +12,12 @@ struct NodeStatus {
   std::optional<unsigned> mode;  // permission bits
   std::optional<unsigned> gid;
 };
-/// Opens the node for reading and writing, without waiting, and closes it again: what a list of
-/// devices (cgroup) forbids shows in nothing else.
-[[nodiscard]] NodeStatus try_node(const std::string& path);
+enum class NodeTrial {
+  open,  // for reading and writing, without waiting: what a list of devices forbids (cgroup) shows
+         // in nothing else. Wakes a card that sleeps
+  ask,   // by owner and mode alone
+};
+[[nodiscard]] NodeStatus try_node(const std::string& path, NodeTrial trial);
 
 /// Our effective group and the supplementary ones.
 [[nodiscard]] std::vector<unsigned> own_groups();

@@ -8,12 +8,16 @@
 #include <cerrno>
 
 namespace picchio::os {
-NodeStatus try_node(const std::string& path) {
+NodeStatus try_node(const std::string& path, NodeTrial trial) {
   NodeStatus out;
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0) {
     out.mode = static_cast<unsigned>(status.st_mode & 07777);
     out.gid = status.st_gid;
+  }
+  if (trial == NodeTrial::ask) {
+    if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0) out.error = errno;
+    return out;
   }
   const UniqueFd node(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!node) out.error = errno;

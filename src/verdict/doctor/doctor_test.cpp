@@ -197,6 +197,18 @@ std::vector<Case> machine_cases() {
       {"no permission for ROCm alone", in_order,
        [](C& c) { c.nodes[1].access = NodeAccess::no_permission; }, "permissions", kWarning,
        "device_permission", "usermod", k3},
+      {"one of two cards that is not ours", with_nvidia,
+       [](C& c) { c.nodes.push_back(node("/dev/nvidia1", NodeAccess::refused)); }, "permissions",
+       kWarning, "cgroup_device_refused", "", k3},
+      {"both cards, neither ours", with_nvidia,
+       [](C& c) {
+         c.nodes[1].access = NodeAccess::refused;
+         c.nodes.push_back(node("/dev/nvidia1", NodeAccess::refused));
+       },
+       "permissions", kBroken, "cgroup_device_refused", "", k4},
+      {"one of two cards set aside for a guest", in_order,
+       [](C& c) { c.machine.gpus.push_back(card("AMD", "vfio-pci")); }, "kernel-driver", kWarning,
+       "driver_not_loaded", "give the card back", k3},
       {"a list of devices", in_order, [](C& c) { c.nodes[0].access = NodeAccess::refused; },
        "permissions", kBroken, "cgroup_device_refused", "--device", k4},
       {"a node without its device", with_nvidia,

@@ -55,6 +55,20 @@ std::vector<const NodeLook*> with_access(const Scene& scene, NodeAccess access) 
   return out;
 }
 
+/// "/dev/nvidia" of "/dev/nvidia1": nodes of cards of one kind.
+std::string_view kind_of(std::string_view path) {
+  while (!path.empty() && is_digit(path.back())) path.remove_suffix(1);
+  return path;
+}
+
+/// Another card of the same kind is open to us: on a shared machine the rest are not ours.
+bool another_opens(const Scene& scene, const NodeLook& node) {
+  return std::ranges::any_of(scene.checkup.nodes, [&](const NodeLook& other) {
+    return other.access == NodeAccess::opened && other.path != node.path &&
+           kind_of(other.path) == kind_of(node.path);
+  });
+}
+
 bool any_opens(const Scene& scene, std::string_view prefix) {
   return std::ranges::any_of(scene.checkup.nodes, [&](const NodeLook& node) {
     return node.access == NodeAccess::opened && node.path.starts_with(prefix);
@@ -144,6 +158,7 @@ CheckedLink kernel_driver(const Scene& scene) {
           broken(scene, kId, "driver_not_loaded",
                  plain(gpu->name) + " is set aside for a virtual machine (vfio-pci).");
       out.remedy = "give the card back to its driver on this machine";
+      if (cards(scene).size() > 1) out.state = LinkState::warning;
       return out;
     }
     // A device that is not on PCI is listed by its node or its driver.
@@ -213,7 +228,8 @@ CheckedLink permissions(const Scene& scene) {
   if (!scene.gpu) return skipped(kId, "Nothing to open.");
   std::vector<std::string> opened;
   for (const NodeLook& node : scene.checkup.nodes) {
-    const bool spared = is_only_for_one(node) && any_opens(scene, "/dev/dri/");
+    const bool spared =
+        (is_only_for_one(node) && any_opens(scene, "/dev/dri/")) || another_opens(scene, node);
     CheckedLink out;
     switch (node.access) {
       case NodeAccess::opened:
@@ -239,7 +255,6 @@ CheckedLink permissions(const Scene& scene) {
         out = broken(scene, kId, "driver_not_working", node.path + " cannot be opened.");
         break;
     }
-    // One of several cards that is not ours to open is not a fault, as in a shared machine.
     if (spared || node.access == NodeAccess::failed) out.state = LinkState::warning;
     if (out.state == LinkState::broken || spared) return out;
   }
