@@ -6,7 +6,7 @@
 namespace picchio {
 
 /// As read_machine() tells it, with the links between its card and an engine that are broken: files
-/// are read and device nodes opened, which takes some milliseconds.
+/// are read, which takes some milliseconds and wakes no card.
 [[nodiscard]] Machine this_machine();
 
 }  // namespace picchio

@@ -8,10 +8,11 @@
 namespace picchio::os {
 
 struct NodeStatus {
-  int error = 0;                 // errno of opening it; 0: it was opened
+  int error = 0;                 // errno of the trial; 0: it may be opened
   std::optional<unsigned> mode;  // permission bits
   std::optional<unsigned> gid;
 };
+
 enum class NodeTrial {
   open,  // for reading and writing, without waiting: what a list of devices forbids (cgroup) shows
          // in nothing else. Wakes a card that sleeps

@@ -202,7 +202,7 @@ Result<Checkup> gather_checkup(const std::string& bin, os::Interrupts& interrupt
   if (!paths) return std::unexpected(paths.error());
   const std::string root = system_root();
   const Environment environment = own_environment();
-  Checkup out = look_at_machine(root, read_machine(root), environment);
+  Checkup out = look_at_machine(root, read_machine(root), environment, os::NodeTrial::open);
   out.environment = placement_environment(os::environment());
   out.telemetry = look_twice(&interrupts, kMeterPatience);
   for (const std::string& path : *paths) {
@@ -218,7 +218,7 @@ Result<Checkup> gather_checkup(const std::string& bin, os::Interrupts& interrupt
 }
 
 Checkup gather_machine(const Machine& machine) {
-  return look_at_machine(system_root(), machine, own_environment());
+  return look_at_machine(system_root(), machine, own_environment(), os::NodeTrial::ask);
 }
 
 }  // namespace picchio

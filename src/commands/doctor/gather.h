@@ -13,7 +13,7 @@ namespace picchio {
 /// each with a limit of its own. An error: `bin` cannot be run, or an interrupt.
 [[nodiscard]] Result<Checkup> gather_checkup(const std::string& bin, os::Interrupts& interrupts);
 
-/// The machine's own links alone, of files and device nodes: some milliseconds. For a run.
+/// The machine's own links alone, of files, in some milliseconds; no card is woken. For a run.
 [[nodiscard]] Checkup gather_machine(const Machine& machine);
 
 }  // namespace picchio

@@ -31,14 +31,15 @@ std::vector<std::string> wanted_libraries(const Machine& machine, const Housing&
 }  // namespace
 
 Checkup look_at_machine(const std::string& root, Machine machine,
-                        const std::map<std::string, std::string>& environment) {
+                        const std::map<std::string, std::string>& environment,
+                        os::NodeTrial trial) {
   const std::string base = root.ends_with('/') ? root.substr(0, root.size() - 1) : root;
   Checkup out;
   out.machine = std::move(machine);
   out.housing = find_housing(base, environment);
   out.drivers = find_kernel_drivers(base);
   out.user = os::user_name(os::own_uid()).value_or("");
-  out.nodes = look_at_nodes(base, out.machine, out.housing, out.user);
+  out.nodes = look_at_nodes(base, out.machine, out.housing, out.user, trial);
   out.libraries = find_libraries(base, wanted_libraries(out.machine, out.housing), environment);
   out.vulkan = find_vulkan_drivers(base, environment);
   return out;

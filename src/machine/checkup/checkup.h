@@ -1,8 +1,9 @@
-// Gathers a Checkup's facts of the machine from files below `root`: nothing is started, only device
-// nodes are opened. Engines, ollama's process and the meters are for commands/ to add.
+// Gathers a Checkup's facts of the machine from files below `root`: nothing is started, at most
+// device nodes are opened. Engines, ollama's process and the meters are for commands/ to add.
 #pragma once
 
 #include "evidence/checkup.h"
+#include "os/device_node.h"
 
 #include <map>
 #include <span>
@@ -11,17 +12,19 @@
 
 namespace picchio {
 
-/// All but engines, ollama and telemetry. `environment` is ours: it names the folders of libraries
-/// and Vulkan drivers, and what steers placement is kept of it.
+/// All but environment, engines, ollama and telemetry. `environment` is ours: it names the folders
+/// of libraries and Vulkan drivers.
 [[nodiscard]] Checkup look_at_machine(const std::string& root, Machine machine,
-                                      const std::map<std::string, std::string>& environment);
+                                      const std::map<std::string, std::string>& environment,
+                                      os::NodeTrial trial);
 
 // The parts, each in its file.
 [[nodiscard]] Housing find_housing(const std::string& root,
                                    const std::map<std::string, std::string>& environment);
 [[nodiscard]] KernelDrivers find_kernel_drivers(const std::string& root);
 [[nodiscard]] std::vector<NodeLook> look_at_nodes(const std::string& root, const Machine& machine,
-                                                  const Housing& housing, const std::string& user);
+                                                  const Housing& housing, const std::string& user,
+                                                  os::NodeTrial trial);
 [[nodiscard]] std::vector<LibraryLook> find_libraries(
     const std::string& root, std::span<const std::string> names,
     const std::map<std::string, std::string>& environment);

@@ -137,8 +137,13 @@ TEST(Checkup, AsksForTheNodesOfTheCardsThatAreThere) {
     tree.file("/etc/group", "video:x:44:ann,bob\nbroken\nx:y:-3:\n");
     Housing housing;
     housing.wsl = c.wsl;
+    const Machine machine = read_machine(tree.root());
     const std::vector<NodeLook> nodes =
-        look_at_nodes(tree.root(), read_machine(tree.root()), housing, "ann");
+        look_at_nodes(tree.root(), machine, housing, "ann", os::NodeTrial::open);
+    const std::vector<NodeLook> asked =
+        look_at_nodes(tree.root(), machine, housing, "ann", os::NodeTrial::ask);
+    ASSERT_EQ(asked.size(), nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(asked[i].access, nodes[i].access);
     std::vector<std::string> paths;
     for (const NodeLook& node : nodes) {
       paths.push_back(node.path);

@@ -86,12 +86,13 @@ std::vector<Group> read_groups(const std::string& root) {
 }
 
 std::vector<NodeLook> look_at_nodes(const std::string& root, const Machine& machine,
-                                    const Housing& housing, const std::string& user) {
+                                    const Housing& housing, const std::string& user,
+                                    os::NodeTrial trial) {
   std::vector<NodeLook> out;
   const std::vector<Group> groups = read_groups(root);
   const std::vector<unsigned> ours = os::own_groups();
   for (const std::string& path : wanted_nodes(root, machine, housing)) {
-    const os::NodeStatus status = os::try_node(root + path);
+    const os::NodeStatus status = os::try_node(root + path, trial);
     NodeLook look;
     look.path = path;
     look.access = access_of(status.error);
