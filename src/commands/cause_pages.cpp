@@ -140,13 +140,12 @@ std::string causes_as_markdown(std::span<const CauseEntry> entries) {
       Part{Effect::cpu, "On the CPU"},
       Part{Effect::partial, "Partly on the CPU"},
       Part{Effect::slow, "Placed well, or as asked, and slow"},
-      Part{Effect::untold, "Not to be told"},
+      Part{Effect::untold, "Cannot be told"},
       Part{Effect::none, "No fault, though it looks like one"},
   };
   for (const Part& part : kParts) {
-    out += fmt::format(
-        "\n## {}\n\n| id | what it is | evidence | what mends it |\n|---|---|---|---|\n",
-        part.title);
+    out += fmt::format("\n## {}\n\n| id | what it is | evidence | fix |\n|---|---|---|---|\n",
+                       part.title);
     for (const CauseEntry& entry : entries) {
       if (entry.effect != part.effect) continue;
       const std::string seen =

@@ -12,7 +12,7 @@ TEST(CausePages, TheDocumentedPageIsTheCatalogues) {
   const std::string path = std::string(PICCHIO_SOURCE_DIR) + "/docs/causes.md";
   const auto page = os::read_file(path, std::int64_t{1} << 20);
   ASSERT_TRUE(page) << path;
-  EXPECT_EQ(*page, causes_as_markdown(cause_catalogue()))
+  EXPECT_TRUE(*page == causes_as_markdown(cause_catalogue()))
       << "print it anew: picchio causes --markdown > docs/causes.md";
 }
 

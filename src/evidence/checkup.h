@@ -37,6 +37,7 @@ enum class NodeAccess {
 /// A device node through which a GPU computes.
 struct NodeLook {
   std::string path;  // "/dev/dri/renderD128"
+  std::string card;  // address of the card that it is of; empty: of several, or not told
   NodeAccess access = NodeAccess::missing;
   std::optional<unsigned> mode;  // permission bits: 0660
   std::optional<unsigned> gid;

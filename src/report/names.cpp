@@ -177,7 +177,7 @@ bool is_degraded(State state) {
 
 std::string why_of(const Verdict& verdict) {
   if (!is_degraded(verdict.state)) return "";
-  const std::string why = verdict.cause ? plain(verdict.cause->why) : "";
+  std::string why = verdict.cause ? plain(verdict.cause->why) : "";
   if (!why.empty()) return why;
   const std::string suspicion = plain(verdict.suspicion);
   return "unknown: " + (suspicion.empty() ? "the engine log does not say why" : suspicion);

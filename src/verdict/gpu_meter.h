@@ -29,7 +29,7 @@ struct MeterFinding {
   std::optional<Word> word = std::nullopt;
   bool attributed = false;  // the driver tells it of the engine's own processes
   std::string sentence;
-  std::string_view rule = "";  // the row of the table that fired
+  std::string_view rule = {};  // the row of the table that fired
 };
 
 struct MeterRule {

@@ -213,7 +213,7 @@ std::optional<Finding> gpu_too_fast(const Hearing& h) {
         fmt::format("Decode would read {:.0f} GB/s ({:.1f} tok/s x {:.2f} GB), {:.0f}% of what the "
                     "memory of {} can: impossible.",
                     gb, roof.tokens_per_second, static_cast<double>(roof.bytes_per_token()) / 1e9,
-                    100 * *roof.share(), owners_of(roof))};
+                    100 * roof.share().value_or(0), owners_of(roof))};
   }
   if (roof.device_limit || roof.weight_bytes < kBeyondCaches) return std::nullopt;
   if (roof.bytes_per_second() < kGpuBytesPerSecond * std::max(1, gpus_in_use(h.run.placement))) {
@@ -305,6 +305,13 @@ std::optional<Finding> cut_before_cache(const Hearing& h) {
                  "The weights are on the GPU, but the log ends before the KV cache."};
 }
 
+std::optional<Finding> died(const Hearing& h) {
+  if (h.run.passes.empty() || !died_on_gpu(h.run.passes.front().log)) return std::nullopt;
+  if (h.run.placement.shape != Shape::gpu) return std::nullopt;
+  return Finding{State::no_placement_evidence,
+                 "The weights were put on the GPU, and the engine died there before it answered."};
+}
+
 /// What kept the GPU below what it can do, as a sentence; empty: nothing that was seen.
 std::string held_back(const Run& run) {
   for (const GpuUse& use : run.gpu_use) {
@@ -315,7 +322,7 @@ std::string held_back(const Run& run) {
     }
     if (overflowed(use)) {
       return fmt::format(" {} did not fit its memory and went out to the host's.",
-                         format_bytes(*use.tree_evicted));
+                         format_bytes(use.tree_evicted.value_or(0)));
     }
   }
   return {};
@@ -328,9 +335,11 @@ std::optional<Finding> healthy(const Hearing& h) {
   }
   std::string sentence = "The GPU did the work.";
   sentence += number_to_quote(h.run);
-  if (h.run.roofline && below_usual(*h.run.roofline)) {
+  const std::optional<Roofline>& roofline = h.run.roofline;
+  const std::optional<double> share = roofline ? roofline->share() : std::nullopt;
+  if (roofline && share && below_usual(*roofline)) {
     sentence += fmt::format(" Suspicious: that reads only {:.0f}% of what the memory of {} can.",
-                            100 * *h.run.roofline->share(), owners_of(*h.run.roofline));
+                            100 * *share, owners_of(*roofline));
   }
   const std::vector<Cause> causes =
       find_causes(h.run.passes.front().log, h.run.placement, h.measured ? &h.run : nullptr);
@@ -381,6 +390,7 @@ constexpr JudgeRule kRules[] = {
     {"claim-alone", claim_alone},
     {"device-unnamed", device_unnamed},
     {"cut-before-cache", cut_before_cache},
+    {"died-on-the-gpu", died},
     {"healthy", healthy},
     {"nothing-tells", nothing_tells},
 };

@@ -170,7 +170,7 @@ TEST(Judge, EveryRuleOfTheTableFires) {
     fired.insert(verdict.rule);
   }
   // Only a pasted log can end early: the stopwatch has no rates of such a run.
-  fired.insert("cut-before-cache");
+  fired.insert({"cut-before-cache", "died-on-the-gpu"});
   // Fired by recordings, in gpu_meter_test.cpp.
   fired.insert({"meter-contradicts", "meter-convicts", "gpu-vanished", "gpu-worked-after-all"});
   // Fired by servers, in servers_test.cpp.
@@ -188,6 +188,24 @@ TEST(Judge, ALogThatEndsBeforeTheCacheIsNotHealthy) {
   EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "cut-before-cache");
   log.loads.back().splits = GraphSplits{2, std::nullopt, std::nullopt, 1, false};
   EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "healthy");  // an encoder has no cache
+}
+
+TEST(Judge, AnEngineThatDiedOnTheGpuIsNotHealthy) {
+  for (const char* words :
+       {"CUDA error: no kernel image is available for execution on the device",
+        "CUDA error: unspecified launch failure", "ROCm error: invalid device function",
+        "vk::DeviceLostError", "rocBLAS error: Cannot read TensileLibrary.dat: arch : gfx1103"}) {
+    EngineLog log = full_cuda();
+    log.events.push_back(event(LogEventKind::engine_error, words));
+    log.events.back().line = 90;
+    const Verdict verdict = judge_log(log, placement_of(log, nullptr));
+    EXPECT_EQ(verdict.rule, "died-on-the-gpu") << words;
+    EXPECT_EQ(verdict.state, State::no_placement_evidence) << words;
+    // What answered before it died did run there.
+    log.timings.push_back(timings());
+    log.timings.back().decode_tokens_per_second = 20;
+    EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "healthy") << words;
+  }
 }
 
 TEST(Judge, SentencesAreShortPlainAndShowNoAddress) {

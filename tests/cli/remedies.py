@@ -18,7 +18,7 @@ OTHERS = {
     # cmake, pip
     "-DGGML_CUDA": "cmake", "-DGGML_VULKAN": "cmake", "--force-reinstall": "pip",
     # the system's
-    "-aG": "usermod", "--import": "mokutil", "--update": "wsl", "--user": "flatpak", "--device=dri": "flatpak",
+    "-aG": "usermod", "-m": "setfacl", "-e": "docker", "--import": "mokutil", "--update": "wsl", "--user": "flatpak", "--device=dri": "flatpak",
     "-pl": "nvidia-smi", "-u": "nvidia-modprobe", "-c=0": "nvidia-modprobe",
     # llamafile
     "--gpu": "llamafile",
@@ -29,6 +29,8 @@ OTHER_VARIABLES = {
     # ollama: envconfig/config.go
     "OLLAMA_LLM_LIBRARY", "OLLAMA_VULKAN", "OLLAMA_IGPU_ENABLE", "OLLAMA_NUM_PARALLEL", "OLLAMA_KV_CACHE_TYPE",
     "OLLAMA_CONTEXT_LENGTH", "OLLAMA_DEBUG",
+    # the NVIDIA container toolkit
+    "NVIDIA_DRIVER_CAPABILITIES",
     # ROCm's, the build's, oneAPI's, ggml-cuda's (there is none in the rig)
     "HSA_OVERRIDE_GFX_VERSION", "CMAKE_ARGS", "GGML_CUDA", "GGML_VULKAN", "ONEAPI_DEVICE_SELECTOR", "GGML_CUDA_ENABLE_UNIFIED_MEMORY",
 }

@@ -56,12 +56,22 @@ std::vector<std::string> library_folders(const std::string& path) {
   return places;
 }
 
+/// ": WORDS" of the last line that says something; empty: none does.
+std::string last_line(std::string_view text) {
+  std::string_view out;
+  for (const std::string_view line : split_lines(text)) {
+    if (!trim(line).empty()) out = trim(line);
+  }
+  return out.empty() ? "" : ": " + fit(plain(out), 100);
+}
+
 /// How a program that was asked did not answer; empty: it did.
 std::string no_answer(const Result<os::Capture>& capture) {
   if (!capture) return capture.error().message;
   switch (capture->end) {
     case os::End::exited:
-      return capture->exit_code == 0 ? "" : fmt::format("it exits with {}", capture->exit_code);
+      if (capture->exit_code == 0) return "";
+      return fmt::format("it exits with {}{}", capture->exit_code, last_line(capture->stderr_text));
     case os::End::signalled:
       return "it crashes";
     case os::End::output_cap:

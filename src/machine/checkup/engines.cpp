@@ -3,6 +3,8 @@
 #include "machine/checkup/checkup.h"
 #include "os/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -99,7 +101,8 @@ std::optional<UnitFile> read_unit(const std::string& root, const std::string& na
   }
   const std::string drop_ins = "/etc/systemd/system/" + name + ".d";
   for (const std::string& file : names_in(root + drop_ins)) {
-    if (file.ends_with(".conf")) found = read_unit_file(root, drop_ins + "/" + file, unit) || found;
+    if (!file.ends_with(".conf")) continue;
+    found = read_unit_file(root, fmt::format("{}/{}", drop_ins, file), unit) || found;
   }
   return found ? std::optional(unit) : std::nullopt;
 }
@@ -134,7 +137,7 @@ void find_backends(const std::vector<std::string>& folders, EngineFound& engine)
       // The CPU's own library beside it: the others would lie there as well.
       if (file.contains("ggml-cpu")) engine.backends_known = true;
       if (file.starts_with("libggml") || file.starts_with("libllama")) {
-        files.push_back(folder + "/" + file);
+        files.push_back(fmt::format("{}/{}", folder, file));
       }
     }
   }
@@ -161,7 +164,7 @@ std::vector<EngineFound> find_wheels(const std::string& root,
     for (const std::string& python : names_in(root + library)) {
       if (!python.starts_with("python3")) continue;
       for (const char* packages : {"/site-packages", "/dist-packages"}) {
-        const std::string wheel = library + "/" + python + packages + "/llama_cpp";
+        const std::string wheel = fmt::format("{}/{}{}/llama_cpp", library, python, packages);
         if (!os::exists(root + wheel)) continue;
         EngineFound engine;
         engine.name = "llama-cpp-python";

@@ -2,6 +2,8 @@
 #include "machine/checkup/checkup.h"
 #include "os/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -31,7 +33,7 @@ std::string version_in_proc(const std::string& text) {
 void read_blacklist(const std::string& folder, std::vector<std::string>& out) {
   for (const std::string& file : names_in(folder)) {
     if (!file.ends_with(".conf")) continue;
-    const std::string text = text_of(folder + "/" + file);
+    const std::string text = text_of(fmt::format("{}/{}", folder, file));
     for (const std::string_view line : split_lines(text)) {
       const auto words = split_blanks(line);
       if (words.size() < 2 || words[0] != "blacklist") continue;
@@ -47,7 +49,7 @@ std::optional<bool> secure_boot(const std::string& root) {
   const std::string folder = root + "/sys/firmware/efi/efivars";
   for (const std::string& name : names_in(folder)) {
     if (!name.starts_with("SecureBoot-")) continue;
-    const auto bytes = os::read_file(folder + "/" + name, 64);
+    const auto bytes = os::read_file(fmt::format("{}/{}", folder, name), 64);
     if (!bytes || bytes->size() != 5) return std::nullopt;
     return bytes->back() == 1;
   }
@@ -83,7 +85,7 @@ KernelDrivers find_kernel_drivers(const std::string& root) {
   out.secure_boot = secure_boot(root);
   out.kernel = plain(trim(text_of(root + "/proc/sys/kernel/osrelease")));
   for (const std::string& kernel : names_in(root + "/lib/modules")) {
-    if (!has_nvidia_module(root + "/lib/modules/" + kernel)) continue;
+    if (!has_nvidia_module(fmt::format("{}/lib/modules/{}", root, kernel))) continue;
     (kernel == out.kernel ? out.nvidia_for_this_kernel : out.nvidia_for_another_kernel) = true;
   }
   return out;

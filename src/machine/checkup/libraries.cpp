@@ -2,6 +2,7 @@
 #include "machine/checkup/checkup.h"
 #include "os/file.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ std::vector<std::string> usual_folders(const std::string& root) {
   std::vector<std::string> out;
   const std::string configured = root + "/etc/ld.so.conf.d";
   for (const std::string& file : os::list_dir(configured).value_or(std::vector<std::string>())) {
-    const std::string text =
-        os::read_file(configured + "/" + file, kMostManifest).value_or(std::string());
+    const std::string text = os::read_file(fmt::format("{}/{}", configured, file), kMostManifest)
+                                 .value_or(std::string());
     for (const std::string_view line : split_lines(text)) {
       if (trim(line).starts_with('/')) out.emplace_back(trim(line));
     }
@@ -110,9 +111,11 @@ std::vector<LibraryLook> find_libraries(const std::string& root, std::span<const
     LibraryLook look;
     look.name = name;
     std::vector<std::string> candidates;
-    for (const std::string& folder : first) candidates.push_back(folder + "/" + name);
+    candidates.reserve(first.size() + last.size());
+    for (const std::string& folder : first)
+      candidates.push_back(fmt::format("{}/{}", folder, name));
     for (std::string& path : cached_paths(cache, name)) candidates.push_back(std::move(path));
-    for (const std::string& folder : last) candidates.push_back(folder + "/" + name);
+    for (const std::string& folder : last) candidates.push_back(fmt::format("{}/{}", folder, name));
     for (const std::string& path : candidates) {
       const auto real = os::real_path(root + path);
       if (!real) continue;

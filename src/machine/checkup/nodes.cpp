@@ -3,6 +3,8 @@
 #include "os/device_node.h"
 #include "os/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -35,32 +37,47 @@ std::vector<std::string> numbered(const std::string& root, const std::string& fo
   for (const std::string& name : os::list_dir(root + folder).value_or(std::vector<std::string>())) {
     std::string_view rest = name;
     if (take_prefix(rest, prefix) && !rest.empty() && std::ranges::all_of(rest, is_digit)) {
-      out.push_back(folder + "/" + name);
+      out.push_back(fmt::format("{}/{}", folder, name));
     }
   }
-  if (out.empty()) out.push_back(folder + "/" + std::string(expected));
+  if (out.empty()) out.push_back(fmt::format("{}/{}", folder, expected));
   return out;
 }
 
-/// What an engine opens to compute on the cards of this machine.
-std::vector<std::string> wanted_nodes(const std::string& root, const Machine& machine,
-                                      const Housing& housing) {
+struct Wanted {
+  std::string path;
+  std::string card;
+};
+
+/// The render node of a card by its own folder; where that is not told, any.
+std::vector<std::string> render_nodes(const std::string& root, const MachineGpu& gpu) {
+  const std::string folder = fmt::format("{}/sys/bus/pci/devices/{}/drm", root, gpu.address);
   std::vector<std::string> out;
-  const auto add = [&out](const std::vector<std::string>& more) {
+  for (const std::string& name : os::list_dir(folder).value_or(std::vector<std::string>())) {
+    if (name.starts_with("renderD")) out.push_back("/dev/dri/" + name);
+  }
+  return out.empty() ? numbered(root, "/dev/dri", "renderD", "renderD128") : out;
+}
+
+/// What an engine opens to compute on the cards of this machine.
+std::vector<Wanted> wanted_nodes(const std::string& root, const Machine& machine,
+                                 const Housing& housing) {
+  std::vector<Wanted> out;
+  const auto add = [&out](const std::vector<std::string>& more, const std::string& card) {
     for (const std::string& path : more) {
-      if (std::ranges::find(out, path) == out.end()) out.push_back(path);
+      if (std::ranges::find(out, path, &Wanted::path) == out.end()) out.push_back({path, card});
     }
   };
-  if (housing.wsl) add({"/dev/dxg"});
+  if (housing.wsl) add({"/dev/dxg"}, "");
   for (const MachineGpu& gpu : machine.gpus) {
     if (!gpu.can_compute || housing.wsl) continue;
     if (gpu.vendor == "NVIDIA" && gpu.driver != "nouveau" && !gpu.address.empty()) {
-      add({"/dev/nvidiactl"});
-      add(numbered(root, "/dev", "nvidia", "nvidia0"));
-      add({"/dev/nvidia-uvm"});
+      add({"/dev/nvidiactl"}, gpu.address);
+      add(numbered(root, "/dev", "nvidia", "nvidia0"), gpu.address);
+      add({"/dev/nvidia-uvm"}, gpu.address);
     } else if (gpu.vendor == "AMD" || gpu.vendor == "Intel" || gpu.driver == "nouveau") {
-      add(numbered(root, "/dev/dri", "renderD", "renderD128"));
-      if (gpu.vendor == "AMD") add({"/dev/kfd"});
+      add(render_nodes(root, gpu), gpu.address);
+      if (gpu.vendor == "AMD") add({"/dev/kfd"}, gpu.address);
     }
   }
   return out;
@@ -91,10 +108,11 @@ std::vector<NodeLook> look_at_nodes(const std::string& root, const Machine& mach
   std::vector<NodeLook> out;
   const std::vector<Group> groups = read_groups(root);
   const std::vector<unsigned> ours = os::own_groups();
-  for (const std::string& path : wanted_nodes(root, machine, housing)) {
+  for (const auto& [path, card] : wanted_nodes(root, machine, housing)) {
     const os::NodeStatus status = os::try_node(root + path, trial);
     NodeLook look;
     look.path = path;
+    look.card = card;
     look.access = access_of(status.error);
     look.mode = status.mode;
     look.gid = status.gid;

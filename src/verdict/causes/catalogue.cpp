@@ -45,9 +45,8 @@ constexpr Remedy kFlagIgnored[] = {
     {"update the engine; this program of it ignores the flag"},
 };
 constexpr Remedy kGpuBuild[] = {
-    {"CMAKE_ARGS=-DGGML_CUDA=on pip install --force-reinstall ...", "llama-cpp-python", "",
-     "NVIDIA"},
-    {"reinstall the wheel with CMAKE_ARGS=-DGGML_VULKAN=on", "llama-cpp-python"},
+    {"pip install it again with CMAKE_ARGS=-DGGML_CUDA=on", "llama-cpp-python", "", "NVIDIA"},
+    {"pip install it again with CMAKE_ARGS=-DGGML_VULKAN=on", "llama-cpp-python"},
     {"brew install llama.cpp, or a release for this Mac", "", "macos"},
     {"a release of llama.cpp for CUDA, or cmake -DGGML_CUDA=ON", "", "", "NVIDIA"},
     {"a release for Vulkan or ROCm, or cmake -DGGML_VULKAN=ON", "", "", "AMD"},
@@ -70,7 +69,6 @@ constexpr Remedy kReinstall[] = {
 constexpr Remedy kDriverLibrary[] = {
     {"start the container with --gpus all", "", "container"},
     {"wsl --update, and the NVIDIA driver on the Windows side", "", "wsl"},
-    {"apt install nvidia-driver (brings libcuda.so.1)", "", "debian", "NVIDIA"},
     {"install the driver's user-space part; container: --gpus all"},
 };
 constexpr Remedy kDriverWorking[] = {
@@ -85,7 +83,7 @@ constexpr Remedy kReloadUvm[] = {
     {"sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"},
 };
 constexpr Remedy kContainerLost[] = {
-    {"restart the container; cgroupfs driver or CDI keeps it"},
+    {"native.cgroupdriver=cgroupfs in daemon.json, or use CDI"},
 };
 constexpr Remedy kPassIn[] = {
     {"start it with --gpus all (nvidia-container-toolkit)", "", "", "NVIDIA"},
@@ -113,7 +111,7 @@ constexpr Remedy kUpdateDriver[] = {
     {"update the GPU driver, then reboot"},
 };
 constexpr Remedy kOlderBuild[] = {
-    {"OLLAMA_LLM_LIBRARY=cuda_v12, or OLLAMA_VULKAN=1", "ollama"},
+    {"OLLAMA_LLM_LIBRARY=cuda_v12 (compute 5, 6) or OLLAMA_VULKAN=1", "ollama"},
     {"a build for older GPUs (CUDA 12 or before), or Vulkan"},
 };
 constexpr Remedy kGfx[] = {
@@ -121,9 +119,11 @@ constexpr Remedy kGfx[] = {
     {"use the Vulkan backend"},
 };
 constexpr Remedy kHostCpu[] = {
+    {"ollama 0.5.8 or later, or the host's CPU type for the VM", "ollama"},
     {"give the virtual machine the host's CPU type"},
 };
 constexpr Remedy kDiscovery[] = {
+    {"run nvidia-persistenced, so that CUDA starts quickly", "", "", "NVIDIA"},
     {"update the GPU's kernel driver and reboot"},
 };
 constexpr Remedy kDriverNotLoaded[] = {
@@ -144,13 +144,11 @@ constexpr Remedy kMismatch[] = {
 constexpr Remedy kNodes[] = {
     {"start the container with the GPU's device nodes", "", "container"},
     {"sudo nvidia-modprobe -u -c=0", "", "", "NVIDIA"},
-    {"sudo udevadm trigger, or load the card's kernel driver"},
+    {"in a container pass them in; else sudo udevadm trigger"},
 };
 constexpr Remedy kVulkanDriver[] = {
     {"pass the card in: --device /dev/dri", "", "container"},
-    {"apt install mesa-vulkan-drivers", "", "debian", "AMD"},
-    {"apt install mesa-vulkan-drivers", "", "debian", "Intel"},
-    {"install the Vulkan driver of the GPU's vendor"},
+    {"the GPU's own Vulkan driver, and access to /dev/dri/renderD*"},
 };
 constexpr Remedy kNoDevice[] = {
     {"install the driver that this backend needs"},
@@ -240,9 +238,8 @@ constexpr Remedy kVerbosity[] = {
 
 constexpr CauseEntry kSettings[] = {
     {"device_none", Effect::cpu, "No device may be used: the engine was told so.",
-     "`--device none`, `LLAMA_ARG_DEVICE=none` or koboldcpp's `--usecpu`; in a log: layers "
-     "claimed, "
-     "a GPU listed and none selected",
+     "`--device none` or `LLAMA_ARG_DEVICE=none`; in a log: layers claimed, a GPU listed and none "
+     "selected",
      kDropDeviceNone, ""},
     {"ngl_0", Effect::cpu, "Zero layers were asked for.",
      "`-ngl 0` in any spelling, `LLAMA_ARG_N_GPU_LAYERS=0`, or the log's own command line or plan",
@@ -269,9 +266,10 @@ constexpr CauseEntry kSettings[] = {
      "`GGML_VK_VISIBLE_DEVICES`, `ONEAPI_DEVICE_SELECTOR` or `ZE_AFFINITY_MASK` with a value that "
      "hides, or the log that names it",
      kUnhide, "https://github.com/ollama/ollama/issues/15752"},
-    {"llm_library_override", Effect::cpu, "A variable picks a library that has no GPU.",
-     "ollama says that `OLLAMA_LLM_LIBRARY` chose the library", kUnsetLibrary,
-     "https://github.com/ollama/ollama/issues/8425"},
+    {"llm_library_override", Effect::cpu,
+     "A variable picks a library without a GPU, or one that is not there.",
+     "`OLLAMA_LLM_LIBRARY` with a cpu library, or ollama's word that what it names is not there",
+     kUnsetLibrary, "https://github.com/ollama/ollama/issues/8425"},
     {"front_end_memory_guard", Effect::partial, "A front end's own limit chose the layers.",
      "the front end's words: `Strict GPU VRAM cap is ON`, `Num Offload Layers`", kGuard,
      "https://github.com/lmstudio-ai/lms/issues/412"},
@@ -313,7 +311,7 @@ constexpr CauseEntry kBuilds[] = {
      "`amdgpu is not supported` with a list of others, or a missing TensileLibrary", kGfx,
      "https://github.com/ollama/ollama/issues/8772"},
     {"cpu_without_avx", Effect::cpu, "The engine wants AVX from the CPU before it uses a GPU.",
-     "ollama to 0.5.7 says so", kHostCpu, "https://github.com/ollama/ollama/issues/8399"},
+     "ollama 0.1.25 to 0.5.1 says so", kHostCpu, "https://github.com/ollama/ollama/issues/8399"},
     {"flash_attn_unsupported_kv_type", Effect::partial,
      "There is no GPU kernel for attention on this KV cache type, so it runs on the CPU.",
      "flash attention on, K and V of types that default builds have no kernel for, and graph "
@@ -441,10 +439,12 @@ constexpr CauseEntry kMemory[] = {
      "buffers above the free memory, Metal's warning, a negative free column, or memory that the "
      "driver pushed out",
      kOvercommit, "https://github.com/ggml-org/llama.cpp/issues/14854"},
-    {"draft_model_on_cpu", Effect::slow, "The draft model runs on the CPU.", "its load's own lines",
-     kDraft, "https://github.com/ggml-org/llama.cpp/issues/3063"},
-    {"mmproj_on_cpu", Effect::slow, "The image projector runs on the CPU.", "its own lines",
-     kProjector, "https://github.com/ggml-org/llama.cpp/issues/11250"},
+    {"draft_model_on_cpu", Effect::slow, "The draft model runs on the CPU.",
+     "the log loads a draft model with none of its layers on a GPU", kDraft,
+     "https://github.com/ggml-org/llama.cpp/issues/3063"},
+    {"mmproj_on_cpu", Effect::slow, "The image projector runs on the CPU.",
+     "`CLIP using CPU backend`, or buffers of the projector in host memory", kProjector,
+     "https://github.com/ggml-org/llama.cpp/issues/11250"},
 };
 
 constexpr CauseEntry kSpeed[] = {
@@ -505,7 +505,7 @@ std::string_view name_of(Effect effect) {
     case Effect::slow:
       return "slower than it could be";
     case Effect::untold:
-      return "not to be told";
+      return "cannot be told";
     case Effect::none:
       return "none";
   }

@@ -21,14 +21,15 @@ constexpr Words kLostByContainer[] = {"failed to get device context 800",
                                       "failed to get device context 999"};
 constexpr Words kNoKernels[] = {"supported types:[]", "compatible=[]"};
 constexpr Words kNoAvx[] = {"does not have avx", "minimum vector extensions"};
-constexpr Words kDriverTooOld[] = {"driver too old", "driver is too old"};
+constexpr Words kDriverTooOld[] = {"driver too old", "driver is too old", "cuctxcreate_v3"};
 constexpr Words kGpuTooOld[] = {"gpu is too old", "compute capability not in",
                                 "no kernel image is available"};
 constexpr Words kMismatch[] = {"driver/library version mismatch"};
-constexpr Words kOfWsl[] = {"cuctxcreate_v3"};
+constexpr Words kLoaderOfProgram[] = {"error while loading shared libraries: libcu",
+                                      "error while loading shared libraries: libroc",
+                                      "error while loading shared libraries: libhip"};
 constexpr Words kUnsigned[] = {"key was rejected by service"};
-constexpr Words kTimeouts[] = {"discovery before timeout", "discovery watchdog timed out",
-                               "context deadline exceeded", "failure during gpu discovery"};
+constexpr Words kTimeouts[] = {"discovery before timeout", "discovery watchdog timed out"};
 
 // Between settings, which are the most direct explanation, and what follows from other facts stand
 // the refusals of an engine or a driver, the particular ones first.
@@ -58,8 +59,9 @@ constexpr CauseRow kRows[] = {
      "Secure Boot refused the driver's module: it is not signed"},
     {"driver_mismatch", Topic::reach, nullptr, kMismatch,
      "kernel driver and driver library have different versions"},
-    {"wsl_driver", Topic::reach, nullptr, kOfWsl,
-     "an old libcuda was found before the one that belongs here"},
+    {"wsl_driver", Topic::reach, wsl_driver},
+    {"backend_library_not_loaded", Topic::reach, nullptr, kLoaderOfProgram,
+     "a library of the GPU's runtime is missing"},
     {"device_permission", Topic::reach, device_permission},
     {"backend_library_not_loaded", Topic::reach, nullptr, kNoKernels,
      "the engine found none of its GPU libraries"},
@@ -93,8 +95,8 @@ constexpr CauseRow kRows[] = {
     {"vram_too_small", Topic::room, vram_too_small},
     {"device_none", Topic::asked, none_selected},
     {"engine_bug_ngl_ignored", Topic::asked, layers_flag_ignored},
-    {"ngl_not_set", Topic::asked, ngl_not_set},
-    {"ngl_too_low", Topic::asked, ngl_too_low},
+    {"ngl_not_set", Topic::room, ngl_not_set},
+    {"ngl_too_low", Topic::room, ngl_too_low},
     {"vram_taken_by_others", Topic::others, taken_by_others},
     {"context_too_large", Topic::context, context_too_large},
     {"retry_after_oom", Topic::retry, retry_after_oom},
@@ -116,10 +118,10 @@ constexpr CauseRow kRows[] = {
     {"log_lacks_evidence", Topic::silence, lacks_evidence},
 };
 
-/// What a driver or a backend refuses explains only a run that is on the CPU: one that did not load
-/// explains nothing where another works.
+/// What a driver or a backend refuses explains only a run that is on the CPU, or that died on the
+/// GPU: one that did not load explains nothing where another works.
 const LogEvent* refusal(const CauseEvidence& e, std::span<const Words> wordings) {
-  if (!e.nothing_on_gpu) return nullptr;
+  if (!e.nothing_on_gpu && !e.died) return nullptr;
   for (const Words words : wordings) {
     if (const LogEvent* found = e.event_saying(words)) return found;
   }
@@ -210,6 +212,21 @@ std::vector<Cause> find_causes(const EngineLog& log, const Placement& placement,
   return out;
 }
 
+bool died_on_gpu(const EngineLog& log) {
+  const Load* load = main_load(log);
+  const bool rates = std::ranges::any_of(log.timings, [](const EngineTimings& timings) {
+    return timings.prefill_tokens_per_second || timings.decode_tokens_per_second;
+  });
+  if (load == nullptr || load->failure || rates) return false;
+  constexpr std::array<std::string_view, 6> kDeaths = {
+      "CUDA error", "ROCm error", "MUSA error", "DeviceLost", "TensileLibrary", "GGML_ASSERT"};
+  return std::ranges::any_of(log.events, [&](const LogEvent& event) {
+    return event.line > load->first_line &&
+           std::ranges::any_of(kDeaths,
+                               [&](std::string_view words) { return event.text.contains(words); });
+  });
+}
+
 bool only_slows(const Cause& cause) {
   const CauseEntry* entry = find_cause_entry(cause.id);
   return entry != nullptr && entry->effect == Effect::slow;
@@ -262,6 +279,7 @@ CauseEvidence cause_evidence(const EngineLog& log, const Placement& placement, c
     }
   }
   if (placement.shape == Shape::cpu) out.some_on_gpu = false;
+  out.died = died_on_gpu(log);
   out.nothing_on_gpu = placement.shape == Shape::cpu || placement.shape == Shape::software_device;
   return out;
 }

@@ -23,6 +23,10 @@ namespace picchio {
 [[nodiscard]] std::vector<Cause> find_causes(const EngineLog& log, const Placement& placement,
                                              const Run* run);
 
+/// The engine loaded the model and died of its GPU before it answered: no rates, and a backend's
+/// fatal error after the load began.
+[[nodiscard]] bool died_on_gpu(const EngineLog& log);
+
 /// It explains no placement: heat, threads, one memory channel.
 [[nodiscard]] bool only_slows(const Cause& cause);
 

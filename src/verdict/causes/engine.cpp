@@ -18,7 +18,7 @@ const LogEvent* refused(const CauseEvidence& e, LogEventKind kind) {
 }
 
 const LogEvent* refused_saying(const CauseEvidence& e, std::string_view words) {
-  return e.nothing_on_gpu ? e.event_saying(words) : nullptr;
+  return e.nothing_on_gpu || e.died ? e.event_saying(words) : nullptr;
 }
 
 const LogEvent* first_saying(const CauseEvidence& e, std::span<const std::string_view> wordings) {
@@ -106,12 +106,18 @@ struct InitText {
 constexpr InitText kInitTexts[] = {
     {"unsupported display driver", "reboot after the driver update; same version in a container"},
     {"insufficient for", "a newer driver, or a build for the older runtime"},
-    {"no cuda-capable device", "check nvidia-smi as this user; pass the GPU into the container"},
+    {"no cuda-capable device", "check nvidia-smi as this user; in a container pass the GPU"},
+    {"version mismatch", "reboot after the driver update; same version in a container"},
+    {"unknown error", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"},
     {"no rocm-capable device", "check rocminfo as this user: groups render, video"},
     {"not yet initialized", "start nvidia-fabricmanager"},
     {"not permitted", "restart the container with the GPU passed in"},
     {"initialization error", "run nvidia-modprobe -u, then start again"},
 };
+
+static_assert(std::ranges::all_of(kInitTexts, [](const InitText& row) {
+  return row.fix.size() <= kRemedyColumns;
+}));
 
 Cause init_cause(std::string_view id, const LogEvent& event) {
   const std::string text = lower(event.text);
@@ -132,9 +138,18 @@ std::optional<Cause> backend_load_order(const CauseEvidence& e) {
   // Builds 9031 to 9049 decide before their backends are loaded; 9050 mended it.
   const LogEvent* found = refused(e, LogEventKind::no_usable_gpu);
   if (found == nullptr || !e.log.build) return std::nullopt;
+  if (e.event(LogEventKind::backend_load_failed) != nullptr) return std::nullopt;
   if (*e.log.build < 9031 || *e.log.build > 9049) return std::nullopt;
   return cause("engine_bug_backend_load_order",
                fmt::format("build {} looks for GPUs before it loads backends", *e.log.build),
+               proof(*found));
+}
+
+std::optional<Cause> wsl_driver(const CauseEvidence& e) {
+  if (e.log.platform != "wsl") return std::nullopt;
+  const LogEvent* found = refused_saying(e, "cuctxcreate_v3");
+  if (found == nullptr) return std::nullopt;
+  return cause("wsl_driver", "an old libcuda was found before the one that WSL brings",
                proof(*found));
 }
 
@@ -167,6 +182,11 @@ std::optional<Cause> gfx_target(const CauseEvidence& e) {
 
 std::optional<Cause> driver_library(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::driver_library_missing);
+  // On a machine of AMD's CUDA's library is missing as it should be.
+  const LogEvent* failed = e.event(LogEventKind::backend_init_failed);
+  if (failed != nullptr && lower(failed->subject + failed->text).contains("rocm")) {
+    return std::nullopt;
+  }
   if (found == nullptr) {
     const LogEvent* load = refused(e, LogEventKind::backend_load_failed);
     if (load != nullptr && names_driver_library(load->text)) found = load;
@@ -187,6 +207,9 @@ std::optional<Cause> container_without_gpu(const CauseEvidence& e) {
   constexpr std::array<std::string_view, 4> kWordings = {
       "gpu libraries: []", "running in a container", "nvidia-smi command failed", "no /dev/nvidia"};
   const LogEvent* found = first_saying(e, kWordings);
+  if (found == nullptr && e.log.in_container && !e.hardware_listed()) {
+    found = refused(e, LogEventKind::no_gpu_discovered);
+  }
   if (found == nullptr) return std::nullopt;
   return cause("container_without_gpu",
                "no GPU driver is visible to the engine: nothing passed in?", proof(*found));
@@ -195,6 +218,8 @@ std::optional<Cause> container_without_gpu(const CauseEvidence& e) {
 std::optional<Cause> init_failed_cuda(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::backend_init_failed);
   if (found == nullptr) found = refused(e, LogEventKind::driver_failed);
+  // A search that crashed is no word of CUDA's.
+  if (found != nullptr && found->subject == "discovery") return std::nullopt;
   if (found == nullptr || lower(found->subject + found->text).contains("rocm")) return std::nullopt;
   return init_cause("cuda_init_failed", *found);
 }
@@ -224,6 +249,7 @@ std::optional<Cause> cpu_runner(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::cpu_runner);
   if (found == nullptr) return std::nullopt;
   const bool planned = e.log.plan && e.log.plan->offload.value_or(0) > 0;
+  if (e.log.plan && e.log.plan->offload == 0) return std::nullopt;  // planned for the CPU
   if (!planned && !e.hardware_listed()) return std::nullopt;
   return cause("backend_library_not_loaded", "a GPU was planned for, yet a CPU runner was started",
                proof(*found), "install the engine with its GPU runners");
@@ -288,6 +314,9 @@ std::optional<Cause> cpu_only_build(const CauseEvidence& e) {
   if (const LogEvent* found = e.event(LogEventKind::no_usable_gpu)) {
     // It means the same when no device is visible, as in a container that got none.
     if (!cpu_alone && e.log.in_container) return std::nullopt;
+    // A build whose system line names a GPU's backend has one; a Mac's nearly always has.
+    const bool gpu_built = !e.log.backends.empty() && e.log.backends != "CPU";
+    if (!cpu_alone && (gpu_built || e.log.platform == "macos")) return std::nullopt;
     return cause("cpu_only_build", "no GPU backend in this engine, or none that sees a device",
                  proof(*found));
   }

@@ -23,6 +23,7 @@ struct CauseEvidence {
   std::vector<HidingVariable> hiding;
   bool nothing_on_gpu = false;  // the main model computes on a CPU, whatever the engine calls it
   bool some_on_gpu = false;     // a hardware GPU holds weights
+  bool died = false;            // the engine crashed in a backend after the load
   std::string vendor;           // of the GPU in question; empty: not told
 
   [[nodiscard]] const LogEvent* event(LogEventKind kind) const;
@@ -111,6 +112,7 @@ std::optional<Cause> integrated_took_it(const CauseEvidence&);
 
 // The engine or a driver refuses.
 std::optional<Cause> backend_load_order(const CauseEvidence&);
+std::optional<Cause> wsl_driver(const CauseEvidence&);
 std::optional<Cause> device_permission(const CauseEvidence&);
 std::optional<Cause> gfx_target(const CauseEvidence&);
 std::optional<Cause> driver_library(const CauseEvidence&);

@@ -20,6 +20,10 @@ constexpr double kNearlyFull = 0.85;
 // Builds since December 2025 fit the layers to the memory by themselves.
 constexpr std::int64_t kAutomaticFit = 7400;
 
+int claim_line(const CauseEvidence& e) {
+  return e.load == nullptr ? 0 : e.load->claim.value_or(LayerClaim{}).line;
+}
+
 std::int64_t held(const DeviceAccount& device) {
   return device.weights_bytes.value_or(0) + device.kv_bytes.value_or(0) +
          device.compute_bytes.value_or(0);
@@ -61,6 +65,13 @@ std::int64_t overridden(const Load& load, bool experts) {
 bool chooses_itself(const CauseEvidence& e) {
   if (e.log.engine == "ollama") return true;
   return e.log.plan && e.log.plan->requested && *e.log.plan->requested < 0;
+}
+
+/// ollama's plan is for a GPU, and puts no layer there.
+bool planned_none_on_gpu(const CauseEvidence& e) {
+  if (!e.log.plan || e.log.plan->offload != 0) return false;
+  const OffloadPlan& plan = *e.log.plan;
+  return plan.requested.value_or(-1) < 0 && !plan.library.empty() && plan.library != "cpu";
 }
 
 const MemoryRow* overbooked_row(const Load& load) {
@@ -211,9 +222,19 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
   const LogEvent* failed = e.event(LogEventKind::allocation_failed);
   if (!e.claims_some() && !e.claims_none()) {
     // A front end that planned no layer says why.
-    if (!e.nothing_on_gpu || failed == nullptr || failed->subject != "plan") return std::nullopt;
-    return cause("vram_too_small", "the front end found no room for a layer", proof(*failed));
+    if (!e.nothing_on_gpu) return std::nullopt;
+    if (failed != nullptr && failed->subject == "plan") {
+      return cause("vram_too_small", "the front end found no room for a layer", proof(*failed));
+    }
+    if (!planned_none_on_gpu(e)) return std::nullopt;
+    return cause("vram_too_small", "the front end found no room for a layer",
+                 proof("0 layers were planned for " + e.log.plan->library, e.log.plan->line));
   }
+  // Zero layers of a machine in which no GPU was found, or that asked for none, are no matter of
+  // room.
+  const bool no_card = e.event(LogEventKind::no_gpu_discovered) != nullptr && !e.hardware_listed();
+  const bool none_asked = e.log.plan && e.log.plan->requested == 0;
+  if (e.claims_none() && (no_card || none_asked)) return std::nullopt;
   const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
   const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
   const bool free_choice = !e.settings.gpu_layers || !parse_int(e.settings.gpu_layers->value);
@@ -243,16 +264,17 @@ std::optional<Cause> none_selected(const CauseEvidence& e) {
   if (!e.load->devices.empty()) return std::nullopt;
   if (e.placement.shape == Shape::software_device) return std::nullopt;
   return cause("device_none", "a GPU is listed, yet none was selected (--device none)",
-               proof("all layers are claimed, and no device was selected", e.load->claim->line));
+               proof("all layers are claimed, and no device was selected", claim_line(e)));
 }
 
 std::optional<Cause> ngl_not_set(const CauseEvidence& e) {
   if (!e.claims_none() || !device_at_hand(e) || e.settings.gpu_layers) return std::nullopt;
+  if (e.log.engine == "ollama") return std::nullopt;  // it chooses by itself
   // Later builds choose by themselves, in a planning pass.
   if (probe_load(e.log) != nullptr || e.log.fit) return std::nullopt;
   if (e.log.build.value_or(0) >= kAutomaticFit) return std::nullopt;
   return cause("ngl_not_set", "no GPU layers were asked for (0 is this engine's default)",
-               proof("0 layers, a GPU at hand, nothing asked for", e.load->claim->line));
+               proof("0 layers, a GPU at hand, nothing asked for", claim_line(e)));
 }
 
 std::optional<Cause> ngl_too_low(const CauseEvidence& e) {
@@ -317,19 +339,20 @@ std::optional<Cause> retry_after_oom(const CauseEvidence& e) {
   if (e.load == nullptr || e.load->failure || !(e.claims_some() || e.claims_none())) {
     return std::nullopt;
   }
-  const Load* failed = nullptr;
+  const int now = e.load->claim.value_or(LayerClaim{}).on_gpu;
+  std::optional<Cause> found;
   for (const Load& load : e.log.loads) {
     if (&load == e.load) break;
-    if (load.role != LoadRole::main || !load.failure || !load.claim) continue;
-    const std::string words = lower(*load.failure);
+    const std::string failure = load.failure.value_or("");
+    const int before = load.claim.value_or(LayerClaim{}).on_gpu;
+    const std::string words = lower(failure);
     const bool memory = words.contains("out of memory") || words.contains("allocate");
-    if (memory && load.claim->on_gpu > e.load->claim->on_gpu) failed = &load;
+    if (load.role != LoadRole::main || !memory || before <= now) continue;
+    found = cause("retry_after_oom",
+                  fmt::format("{} layers ran out of memory, {} were loaded then", before, now),
+                  proof(failure, load.last_line));
   }
-  if (failed == nullptr) return std::nullopt;
-  return cause("retry_after_oom",
-               fmt::format("{} layers ran out of memory, {} were loaded then",
-                           failed->claim->on_gpu, e.load->claim->on_gpu),
-               proof(*failed->failure, failed->last_line));
+  return found;
 }
 
 std::optional<Cause> kv_on_host(const CauseEvidence& e) {
@@ -378,21 +401,22 @@ std::optional<Cause> head_on_host(const CauseEvidence& e) {
 }
 
 std::optional<Cause> kept_on_host(const CauseEvidence& e) {
-  if (!full_claim_mostly_host(e, 0.95) || !common_backend(e)) return std::nullopt;
+  // Up to a fifth can be the embedding, which is on the host anyway.
+  if (!full_claim_mostly_host(e, 0.8) || !common_backend(e)) return std::nullopt;
   // With the header at hand a dense model has no experts to blame.
   if (model_of(e) != nullptr && model_of(e)->expert_count.value_or(0) == 0) return std::nullopt;
   return cause(
       "moe_experts_on_cpu", "tensors inside the layers were kept on the host (experts?)",
-      proof("all layers are claimed, and part of their bytes is on the host", e.load->claim->line),
+      proof("all layers are claimed, and part of their bytes is on the host", claim_line(e)),
       "look for --n-cpu-moe, --cpu-moe or -ot in its start");
 }
 
 std::optional<Cause> type_unsupported(const CauseEvidence& e) {
   if (!full_claim_mostly_host(e, 0.6) || common_backend(e)) return std::nullopt;
   const std::string type = e.load->file_type.empty() ? "this type" : e.load->file_type;
-  return cause("backend_type_unsupported", "the backend has no kernels for weights of " + type,
-               proof("all layers are claimed, and few of their bytes are on the device",
-                     e.load->claim->line));
+  return cause(
+      "backend_type_unsupported", "the backend has no kernels for weights of " + type,
+      proof("all layers are claimed, and few of their bytes are on the device", claim_line(e)));
 }
 
 std::optional<Cause> draft_on_cpu(const CauseEvidence& e) {

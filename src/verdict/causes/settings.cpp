@@ -78,6 +78,15 @@ std::string label(const DeviceAccount& device) {
   return device.description.empty() ? device.name : device.description;
 }
 
+/// A library for GPUs that is there is no reason to be without one: what is not there, or is the
+/// CPU's, is.
+bool leaves_the_cpu(const LogEvent& event) {
+  constexpr std::string_view kName = "OLLAMA_LLM_LIBRARY=";
+  const std::size_t at = event.text.find(kName);
+  if (at == std::string::npos) return true;
+  return std::string_view(event.text).substr(at + kName.size()).starts_with("cpu");
+}
+
 std::string held_by(const DeviceAccount& device) {
   return fmt::format("{} of weights on {}", format_bytes(device.weights_bytes.value_or(0)),
                      plain(device.name));
@@ -188,7 +197,10 @@ std::optional<Cause> ngl_flag_too_low(const CauseEvidence& e) {
 
 std::optional<Cause> visible_devices_mask(const CauseEvidence& e) {
   if (!e.nothing_on_gpu) return std::nullopt;
-  if (const LogEvent* masked = e.event(LogEventKind::device_masked)) {
+  const LogEvent* masked = e.event(LogEventKind::device_masked);
+  // Index 0 is every card of most machines, and a card that is listed was not hidden.
+  const bool harmless = masked != nullptr && (masked->text.ends_with("=0") || e.hardware_listed());
+  if (masked != nullptr && !harmless) {
     const std::string what = masked->subject.empty() ? masked->text : masked->subject;
     return cause("visible_devices_mask", "devices are hidden: " + what, proof(*masked));
   }
@@ -203,10 +215,12 @@ std::optional<Cause> visible_devices_mask(const CauseEvidence& e) {
 
 std::optional<Cause> library_override(const CauseEvidence& e) {
   if (!e.nothing_on_gpu) return std::nullopt;
-  const LogEvent* found = e.event(LogEventKind::library_override);
-  if (found == nullptr) return std::nullopt;
-  return cause("llm_library_override", "OLLAMA_LLM_LIBRARY picks a library without the GPU",
-               proof(*found));
+  for (const LogEvent& event : e.log.events) {
+    if (event.kind != LogEventKind::library_override || !leaves_the_cpu(event)) continue;
+    return cause("llm_library_override", "OLLAMA_LLM_LIBRARY picks a library without the GPU",
+                 proof(event));
+  }
+  return std::nullopt;
 }
 
 std::optional<Cause> memory_guard(const CauseEvidence& e) {
@@ -244,6 +258,8 @@ std::optional<Cause> software_vulkan(const CauseEvidence& e) {
   const DeviceAccount* device = software_at_work(e);
   const std::string renderer = renderer_at_work(e);
   if (device == nullptr && renderer.empty()) return std::nullopt;
+  // The renderer is what is left when the card's node may not be opened.
+  if (e.event(LogEventKind::device_permission) != nullptr) return std::nullopt;
   const std::string what =
       device != nullptr ? fmt::format("{} renders on the CPU: {}", device->name, label(*device))
                         : fmt::format("{}, which renders on the CPU, was opened", renderer);

@@ -11,6 +11,35 @@
 
 namespace picchio {
 namespace doctor {
+namespace {
+
+/// What people buy for computing, before what a processor brings along.
+int worth(const MachineGpu& gpu) {
+  if (gpu.vendor == "NVIDIA") return 3;
+  return gpu.vendor == "AMD" ? 2 : gpu.vendor == "Intel" ? 1 : 0;
+}
+
+bool in_reach(const Checkup& checkup, const MachineGpu& gpu) {
+  const bool driven = !gpu.driver.empty() && gpu.driver != "vfio-pci" && gpu.driver != "nouveau";
+  return driven && std::ranges::all_of(checkup.nodes, [&](const NodeLook& node) {
+           return node.card != gpu.address || node.access == NodeAccess::opened;
+         });
+}
+
+}  // namespace
+
+Scene of_card(const Scene& scene, const MachineGpu& gpu) {
+  Scene out = scene;
+  out.vendor = gpu.vendor;
+  return out;
+}
+
+bool made_up_for(const Scene& scene, const MachineGpu& gpu) {
+  return std::ranges::any_of(scene.checkup.machine.gpus, [&](const MachineGpu& other) {
+    return &other != &gpu && other.can_compute && worth(other) >= worth(gpu) &&
+           in_reach(scene.checkup, other);
+  });
+}
 
 Scene scene_of(const Checkup& checkup) {
   Scene scene{.checkup = checkup, .vendor = {}};
@@ -18,6 +47,9 @@ Scene scene_of(const Checkup& checkup) {
   // Where the bus is hidden, a driver's own meter may still speak of its card.
   scene.gpu =
       gpu != nullptr || !checkup.telemetry.troubles.empty() || !checkup.telemetry.gpus.empty();
+  for (const MachineGpu& other : checkup.machine.gpus) {
+    if (other.can_compute && (gpu == nullptr || worth(other) > worth(*gpu))) gpu = &other;
+  }
   if (gpu != nullptr) scene.vendor = gpu->vendor;
   if (gpu == nullptr && scene.gpu) scene.vendor = "NVIDIA";  // only its meter has such troubles
   return scene;

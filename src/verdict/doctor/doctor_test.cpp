@@ -25,6 +25,7 @@ MachineGpu card(const std::string& vendor, const std::string& driver) {
 NodeLook node(const std::string& path, NodeAccess access = NodeAccess::opened) {
   NodeLook look;
   look.path = path;
+  look.card = "0000:01:00.0";
   look.access = access;
   look.mode = 0660;
   look.gid = 44;
@@ -61,6 +62,21 @@ Checkup in_order() {
   out.user = "ann";
   out.engines = {engine({device(DeviceKind::hardware_gpu)}, {"vulkan"})};
   return out;
+}
+
+Checkup no_engine() {
+  Checkup out = in_order();
+  out.engines.clear();
+  return out;
+}
+
+/// A second card with a node of its own.
+void add_card(Checkup& checkup, const std::string& vendor, const std::string& driver,
+              NodeAccess access) {
+  checkup.machine.gpus.push_back(card(vendor, driver));
+  checkup.machine.gpus.back().address = "0000:02:00.0";
+  checkup.nodes.push_back(node("/dev/dri/renderD129", access));
+  checkup.nodes.back().card = "0000:02:00.0";
 }
 
 Checkup with_nvidia() {
@@ -193,7 +209,7 @@ std::vector<Case> machine_cases() {
          c.nodes[0].access = NodeAccess::no_permission;
          c.nodes[0].group = "root";
        },
-       "permissions", kBroken, "device_permission", "render,video", k4},
+       "permissions", kBroken, "device_permission", "setfacl", k4},
       {"no permission for ROCm alone", in_order,
        [](C& c) { c.nodes[1].access = NodeAccess::no_permission; }, "permissions", kWarning,
        "device_permission", "usermod", k3},
@@ -209,6 +225,30 @@ std::vector<Case> machine_cases() {
       {"one of two cards set aside for a guest", in_order,
        [](C& c) { c.machine.gpus.push_back(card("AMD", "vfio-pci")); }, "kernel-driver", kWarning,
        "driver_not_loaded", "give the card back", k3},
+      {"the processor's GPU was not passed in beside the card", with_nvidia,
+       [](C& c) { add_card(c, "Intel", "i915", NodeAccess::missing); }, "device-nodes", kWarning,
+       "device_node_missing", "", k3},
+      {"the card was not passed in beside the processor's GPU", in_order,
+       [](C& c) {
+         c.machine.gpus[0].vendor = "Intel";
+         add_card(c, "AMD", "amdgpu", NodeAccess::missing);
+       },
+       "device-nodes", kBroken, "device_node_missing", "", k4},
+      {"the processor's GPU has no driver beside the card", in_order,
+       [](C& c) { add_card(c, "Intel", "", NodeAccess::missing); }, "kernel-driver", kWarning,
+       "driver_not_loaded", "modprobe", k3},
+      {"no libcuda though the nodes were passed in", with_nvidia,
+       [](C& c) {
+         c.libraries[0].path.clear();
+         c.housing.container = "docker";
+       },
+       "driver-libraries", kBroken, "driver_library_missing", "NVIDIA_DRIVER_CAPABILITIES", k4},
+      {"a node without a group's bits", in_order,
+       [](C& c) {
+         c.nodes[0].access = NodeAccess::no_permission;
+         c.nodes[0].mode = 0600;
+       },
+       "permissions", kBroken, "device_permission", "setfacl", k4},
       {"a list of devices", in_order, [](C& c) { c.nodes[0].access = NodeAccess::refused; },
        "permissions", kBroken, "cgroup_device_refused", "--device", k4},
       {"a node without its device", with_nvidia,
@@ -256,7 +296,21 @@ std::vector<Case> engine_cases() {
     };
   };
   return {
-      {"a mask", in_order, environment("HIP_VISIBLE_DEVICES", "-1"), "variables", kBroken,
+      {"only the CPU is listed", in_order,
+       [](C& c) { c.engines = {engine({device(DeviceKind::host)})}; }, "engine", kBroken,
+       "cpu_only_build", "", k4},
+      {"only another machine's worker is listed", in_order,
+       [](C& c) { c.engines = {engine({device(DeviceKind::remote)})}; }, "engine", kBroken,
+       "cpu_only_build", "", k4},
+      {"a mask that this card's engines do not heed", in_order,
+       environment("ONEAPI_DEVICE_SELECTOR", "opencl:cpu"), "", LinkState::ok, "", "",
+       ExitCode::ok},
+      {"a mask of the only card's own index", in_order, environment("HIP_VISIBLE_DEVICES", "0"), "",
+       LinkState::ok, "", "", ExitCode::ok},
+      {"a mask, and an engine that lists the card all the same", in_order,
+       environment("HIP_VISIBLE_DEVICES", "-1"), "variables", kWarning, "visible_devices_mask",
+       "unset", k3},
+      {"a mask", no_engine, environment("HIP_VISIBLE_DEVICES", "-1"), "variables", kBroken,
        "visible_devices_mask", "unset HIP_VISIBLE_DEVICES", k4},
       {"a mask of some", in_order, environment("HIP_VISIBLE_DEVICES", "1"), "variables", kWarning,
        "visible_devices_mask", "unset", k3},
@@ -264,8 +318,8 @@ std::vector<Case> engine_cases() {
        "device_none", "unset LLAMA_ARG_DEVICE", k4},
       {"no layers", in_order, environment("LLAMA_ARG_N_GPU_LAYERS", "0"), "variables", kBroken,
        "ngl_0", "unset LLAMA_ARG_N_GPU_LAYERS", k4},
-      {"unified memory", in_order, environment("GGML_CUDA_ENABLE_UNIFIED_MEMORY", "1"), "variables",
-       kWarning, "vram_overcommit", "unset", k3},
+      {"unified memory", with_nvidia, environment("GGML_CUDA_ENABLE_UNIFIED_MEMORY", "1"),
+       "variables", kWarning, "vram_overcommit", "unset", k3},
       {"a build for the CPU", in_order, [](C& c) { c.engines = {engine({})}; }, "engine", kBroken,
        "cpu_only_build", "GGML_VULKAN", k4},
       {"a package without its backend", in_order,

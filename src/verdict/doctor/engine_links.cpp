@@ -21,6 +21,7 @@ std::string shown_engine(const EngineFound& engine) {
 
 std::string names_of(const std::vector<Device>& devices) {
   std::vector<std::string> out;
+  out.reserve(devices.size());
   for (const Device& device : devices) {
     out.push_back(fit(fmt::format("{} ({})", plain(device.name), plain(device.description)), 60));
   }
@@ -59,6 +60,9 @@ CheckedLink lists_none(const Scene& scene, const EngineFound& engine) {
 CheckedLink judge_engine(const Scene& scene, const EngineFound& engine) {
   constexpr std::string_view kId = "engine";
   const std::string name = shown_engine(engine);
+  const auto of_kind = [&](DeviceKind kind) {
+    return std::ranges::find(engine.devices, kind, &Device::kind);
+  };
   if (!engine.failure.empty()) {
     return {std::string(kId), LinkState::warning,
             fmt::format("{} could not be asked: {}.", name, plain(engine.failure)),
@@ -83,14 +87,12 @@ CheckedLink judge_engine(const Scene& scene, const EngineFound& engine) {
     out.remedy = remedy(scene, "cpu_only_build", engine.name);
     return out;
   }
-  const auto software = std::ranges::find(engine.devices, DeviceKind::software, &Device::kind);
+  const auto software = of_kind(DeviceKind::software);
   if (software != engine.devices.end()) {
     return broken(scene, kId, "software_vulkan_device",
                   fmt::format("{} lists only {}, which is the CPU.", name, names_of({*software})));
   }
-  if (!engine.devices.empty()) {
-    return fine(kId, fmt::format("{}: {}.", name, names_of(engine.devices)));
-  }
+  // The CPU, BLAS and workers on other machines are none of the cards here.
   return lists_none(scene, engine);
 }
 
@@ -101,9 +103,21 @@ struct Steering {
   bool hides_all = false;
 };
 
-std::vector<Steering> steering(const std::map<std::string, std::string>& environment) {
+/// Whether engines heed the variable on cards of this vendor; of Vulkan's all do.
+bool concerns(std::string_view variable, std::string_view vendor) {
+  if (variable.starts_with("GGML_VK_") || vendor.empty()) return true;
+  if (variable.starts_with("CUDA_")) return vendor == "NVIDIA" || vendor == "AMD";
+  if (variable.starts_with("ONEAPI_") || variable.starts_with("ZE_")) return vendor == "Intel";
+  return vendor == "AMD";
+}
+
+std::vector<Steering> steering(const Scene& scene,
+                               const std::map<std::string, std::string>& environment) {
   std::vector<Steering> out;
+  const bool one_card =
+      std::ranges::count(scene.checkup.machine.gpus, true, &MachineGpu::can_compute) <= 1;
   for (const HidingVariable& variable : hiding_variables(environment)) {
+    if (!concerns(variable.name, scene.vendor) || (one_card && variable.value == "0")) continue;
     out.push_back({variable.shown(), "visible_devices_mask", variable.hides_all});
   }
   const PlacementSettings settings = placement_settings({}, environment);
@@ -118,7 +132,7 @@ std::vector<Steering> steering(const std::map<std::string, std::string>& environ
     out.push_back({"OLLAMA_LLM_LIBRARY=" + library->second, "llm_library_override", true});
   }
   const auto unified = environment.find("GGML_CUDA_ENABLE_UNIFIED_MEMORY");
-  if (unified != environment.end()) {
+  if (unified != environment.end() && unified->second != "0" && scene.vendor == "NVIDIA") {
     out.push_back({"GGML_CUDA_ENABLE_UNIFIED_MEMORY=" + unified->second, "vram_overcommit", false});
   }
   return out;
@@ -138,21 +152,27 @@ std::string unset(const Steering& variable) {
 
 CheckedLink variables(const Scene& scene) {
   constexpr std::string_view kId = "variables";
-  const std::vector<Steering> all = steering(scene.checkup.environment);
+  const std::vector<Steering> all = steering(scene, scene.checkup.environment);
   const Steering* found = strongest(all);
   if (found == nullptr) return fine(kId, "None that hides a device.");
-  const std::string what = plain(found->name);
+  const std::string what = plain(found->name) + (found->name.ends_with('=') ? "(empty)" : "");
   if (!scene.gpu) return skipped(kId, what + ", with no GPU to hide.");
   CheckedLink out = broken(scene, kId, found->cause,
                            found->hides_all ? what + " keeps engines off every GPU."
                                             : what + " changes which GPUs and memory engines use.");
   out.remedy = unset(*found);
-  if (!found->hides_all) out.state = LinkState::warning;
+  // An engine that lists a card in this very environment does not heed it.
+  const bool heeded = std::ranges::none_of(scene.checkup.engines, [](const EngineFound& engine) {
+    return std::ranges::any_of(engine.devices, is_hardware);
+  });
+  const bool of_devices = found->cause == "visible_devices_mask";
+  if (!found->hides_all || (of_devices && !heeded)) out.state = LinkState::warning;
   return out;
 }
 
 std::vector<CheckedLink> engines(const Scene& scene) {
   std::vector<CheckedLink> out;
+  out.reserve(scene.checkup.engines.size() + 1);
   for (const EngineFound& engine : scene.checkup.engines) {
     out.push_back(judge_engine(scene, engine));
   }
@@ -185,7 +205,7 @@ CheckedLink ollama(const Scene& scene) {
   std::string seen = plain(found.path.empty() ? "ollama" : found.path);
   if (found.pid) seen += fmt::format(", runs as process {}", *found.pid);
   if (!scene.gpu) return skipped(kId, seen + ".");
-  const std::vector<Steering> all = steering(found.environment);
+  const std::vector<Steering> all = steering(scene, found.environment);
   if (const Steering* variable = strongest(all)) {
     CheckedLink out = broken(scene, kId, variable->cause,
                              fmt::format("{} is set for it ({}).", plain(variable->name),

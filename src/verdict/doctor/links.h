@@ -20,6 +20,13 @@ struct Scene {
 
 [[nodiscard]] Scene scene_of(const Checkup& checkup);
 
+/// The same for a link of one card: remedies are of its vendor.
+[[nodiscard]] Scene of_card(const Scene& scene, const MachineGpu& gpu);
+
+/// Another card that is worth as much or more has its driver and its nodes: what is wrong with this
+/// one keeps no engine from a GPU. A discrete card beside the processor's own is not made up for.
+[[nodiscard]] bool made_up_for(const Scene& scene, const MachineGpu& gpu);
+
 /// The catalogue's remedy for this machine; `engine` as in Remedy.
 [[nodiscard]] std::string remedy(const Scene& scene, std::string_view cause,
                                  std::string_view engine = {});

@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace picchio::doctor {
 namespace {
@@ -69,6 +71,12 @@ bool another_opens(const Scene& scene, const NodeLook& node) {
   });
 }
 
+bool spared_by_card(const Scene& scene, const NodeLook& node) {
+  return std::ranges::any_of(scene.checkup.machine.gpus, [&](const MachineGpu& gpu) {
+    return !node.card.empty() && gpu.address == node.card && made_up_for(scene, gpu);
+  });
+}
+
 bool any_opens(const Scene& scene, std::string_view prefix) {
   return std::ranges::any_of(scene.checkup.nodes, [&](const NodeLook& node) {
     return node.access == NodeAccess::opened && node.path.starts_with(prefix);
@@ -89,13 +97,184 @@ std::string no_permission(const Scene& scene, const NodeLook& node) {
 std::string group_remedy(const Scene& scene, const NodeLook& node) {
   if (node.assigned && !node.member) return "log in again, so that the session gets the group";
   if (!node.gid) return remedy(scene, "device_permission");
-  if (scene.contained()) return fmt::format("start it with --group-add {}", *node.gid);
-  // A group of root's alone would give away more than the card.
-  const bool usable = node.mode.value_or(0) & 0060U;
-  if (!usable || node.group.empty() || node.group == "root") {
-    return remedy(scene, "device_permission");
+  const bool by_group = (node.mode.value_or(0) & 0060U) == 0060U;
+  if (scene.contained() && by_group) return fmt::format("start it with --group-add {}", *node.gid);
+  // Root's own group would give away more than the card, and one without a name cannot be joined.
+  if (!by_group || node.group.empty() || node.group == "root") {
+    return fmt::format("sudo setfacl -m u:$USER:rw {}", node.path);
   }
   return fmt::format("sudo usermod -aG {} $USER, then log in again", plain(node.group));
+}
+
+constexpr std::string_view kKernelDriver = "kernel-driver";
+constexpr std::string_view kPermissions = "permissions";
+constexpr std::string_view kLibraries = "driver-libraries";
+
+/// Of several cards or nodes: what is broken before what is only odd, else the first.
+void keep_worse(std::optional<CheckedLink>& kept, CheckedLink found) {
+  const bool worse = kept && kept->state == LinkState::warning && found.state == LinkState::broken;
+  if (!kept || worse) kept = std::move(found);
+}
+
+/// The module of a card that nothing drives is there and cannot be loaded.
+std::optional<CheckedLink> unloaded_module(const Scene& scene, const std::string& found,
+                                           const std::string& module) {
+  const KernelDrivers& drivers = scene.checkup.drivers;
+  if (std::ranges::find(drivers.blacklisted, module) != drivers.blacklisted.end()) {
+    CheckedLink out = broken(scene, kKernelDriver, "driver_not_loaded",
+                             fmt::format("{} Its module {} is blacklisted.", found, module));
+    out.remedy = fmt::format("remove 'blacklist {}' from /etc/modprobe.d, reboot", module);
+    return out;
+  }
+  if (module != "nvidia") return std::nullopt;
+  if (drivers.nvidia_for_this_kernel && drivers.secure_boot == true) {
+    return broken(scene, kKernelDriver, "secure_boot_unsigned_module",
+                  found +
+                      " Its module is built for this kernel, and Secure Boot is on, which refuses "
+                      "modules without a key that it knows.");
+  }
+  if (drivers.nvidia_for_this_kernel || !drivers.nvidia_for_another_kernel) return std::nullopt;
+  CheckedLink out = broken(scene, kKernelDriver, "driver_not_loaded",
+                           fmt::format("{} Its module is built for another kernel than {}.", found,
+                                       plain(drivers.kernel)));
+  out.remedy = "build it for this kernel: sudo dkms autoinstall";
+  return out;
+}
+
+/// What is wrong with the driver of a card; nullopt: one is bound.
+std::optional<CheckedLink> without_driver(const Scene& scene, const MachineGpu& gpu) {
+  if (gpu.driver == "nouveau" && gpu.vendor == "NVIDIA") {
+    return warning(scene, kKernelDriver, "nouveau_bound",
+                   fmt::format("The nouveau driver holds {}: CUDA needs NVIDIA's own; Vulkan works "
+                               "with Mesa's NVK.",
+                               plain(gpu.name)));
+  }
+  if (gpu.driver == "vfio-pci") {
+    CheckedLink out =
+        broken(scene, kKernelDriver, "driver_not_loaded",
+               fmt::format("{} is set aside for a virtual machine (vfio-pci).", plain(gpu.name)));
+    out.remedy = "give the card back to its driver on this machine";
+    if (cards(scene).size() > 1) out.state = LinkState::warning;
+    return out;
+  }
+  // A device that is not on PCI is listed by its node or its driver.
+  if (!gpu.driver.empty() || gpu.address.empty()) return std::nullopt;
+  const std::string found = fmt::format("No driver is bound to {}.", plain(gpu.name));
+  const std::string module = gpu.vendor == "NVIDIA" ? "nvidia"
+                             : gpu.vendor == "AMD"  ? "amdgpu"
+                                                    : "";
+  if (auto why = unloaded_module(scene, found, module)) return why;
+  return broken(scene, kKernelDriver, "driver_not_loaded", found);
+}
+
+/// Nodes of a card that are not there; of no card: those that belong to none.
+std::optional<CheckedLink> missing_nodes(const Scene& scene, const MachineGpu& gpu) {
+  constexpr std::string_view kId = "device-nodes";
+  std::vector<std::string> paths;
+  bool all_optional = true;
+  for (const NodeLook* node : with_access(scene, NodeAccess::missing)) {
+    if (node->card != gpu.address) continue;
+    paths.push_back(node->path);
+    all_optional = all_optional && is_only_for_one(*node);
+  }
+  if (paths.empty()) return std::nullopt;
+  const std::string list =
+      fmt::format("{} {} missing", fmt::join(paths, ", "), paths.size() == 1 ? "is" : "are");
+  if (all_optional) {
+    return warning(scene, kId, "device_node_missing", list + ": ROCm cannot compute, Vulkan can.");
+  }
+  CheckedLink out = broken(scene, kId, "device_node_missing", list + ".");
+  if (scene.contained()) {
+    out = broken(scene, kId, "container_without_gpu",
+                 list + ": the card shows in /sys, and was not passed in.");
+  } else if (scene.checkup.housing.wsl) {
+    out.remedy = "wsl --update, and the GPU's driver on the Windows side";
+  }
+  if (!gpu.address.empty() && made_up_for(scene, gpu)) out.state = LinkState::warning;
+  return out;
+}
+
+std::optional<CheckedLink> not_opened(const Scene& scene, const NodeLook& node) {
+  switch (node.access) {
+    case NodeAccess::opened:
+    case NodeAccess::missing:
+      return std::nullopt;
+    case NodeAccess::no_permission: {
+      CheckedLink out =
+          broken(scene, kPermissions, "device_permission", no_permission(scene, node));
+      out.remedy = group_remedy(scene, node);
+      return out;
+    }
+    case NodeAccess::refused:
+      return broken(scene, kPermissions, "cgroup_device_refused",
+                    fmt::format("{} is refused although its mode would do ({}, {}): a list of "
+                                "devices forbids it.",
+                                node.path, owner_of(node), mode_of(node)));
+    case NodeAccess::no_device:
+      return broken(scene, kPermissions, "driver_not_working",
+                    node.path + " leads to no device: the driver lost it, or never had it.");
+    case NodeAccess::failed:
+      return broken(scene, kPermissions, "driver_not_working", node.path + " cannot be opened.");
+  }
+  return std::nullopt;
+}
+
+/// What the driver's own meter says, where it does not start.
+std::optional<CheckedLink> meter_trouble(const Scene& scene, bool of_versions) {
+  const std::vector<DriverTrouble>& troubles = scene.checkup.telemetry.troubles;
+  if (troubles.empty()) return std::nullopt;
+  const DriverTrouble& trouble = troubles.front();
+  const bool mismatch = lower(trouble.what).contains("version");
+  if (mismatch != of_versions) return std::nullopt;
+  // What an earlier link said in its own words is not said again.
+  if (scene.broken_before && !mismatch) return skipped(kLibraries, "Cannot be judged before that.");
+  CheckedLink out = broken(scene, kLibraries, mismatch ? "driver_mismatch" : "driver_not_working",
+                           plain(trouble.what) + ".");
+  if (!mismatch) out.remedy = plain(trouble.remedy);
+  return out;
+}
+
+std::optional<CheckedLink> wrong_library(const Scene& scene, const LibraryLook& library) {
+  const std::string& kernel = scene.checkup.drivers.nvidia_version;
+  const bool of_nvidia = library.name == "libcuda.so.1" || library.name == "libnvidia-ml.so.1";
+  if (of_nvidia && !library.version.empty() && !kernel.empty() && library.version != kernel) {
+    return broken(scene, kLibraries, "driver_mismatch",
+                  fmt::format("The kernel runs driver {}, {} is of {}.", plain(kernel),
+                              library.name, library.version));
+  }
+  if (library.name != "libcuda.so.1") return std::nullopt;
+  if (library.path.empty()) {
+    if (scene.broken_before) return std::nullopt;
+    CheckedLink out = broken(scene, kLibraries, "driver_library_missing",
+                             "libcuda.so.1 is nowhere that the loader looks.");
+    if (scene.contained() && any_opens(scene, "/dev/nvidia")) {
+      out.remedy = "start it with -e NVIDIA_DRIVER_CAPABILITIES=compute,utility";
+    }
+    return out;
+  }
+  if (scene.checkup.housing.wsl && !library.path.starts_with("/usr/lib/wsl/")) {
+    return broken(scene, kLibraries, "wsl_driver",
+                  plain(library.path) + " hides the libcuda that WSL brings.");
+  }
+  return std::nullopt;
+}
+
+std::optional<CheckedLink> poor_vulkan(const Scene& scene) {
+  const std::vector<VulkanDriver>& drivers = scene.checkup.vulkan;
+  if (drivers.empty()) {
+    if (scene.vendor != "AMD" && scene.vendor != "Intel") return std::nullopt;
+    CheckedLink out =
+        warning(scene, kLibraries, "software_vulkan_device", "No Vulkan driver is installed.");
+    if (scene.checkup.machine.distribution == "debian") {
+      out.remedy = "apt install mesa-vulkan-drivers";
+    }
+    return out;
+  }
+  const bool software_only = std::ranges::all_of(drivers, &VulkanDriver::software);
+  if (!software_only || scene.vendor == "NVIDIA") return std::nullopt;
+  return warning(scene, kLibraries, "software_vulkan_device",
+                 fmt::format("The only Vulkan driver renders on the CPU: {}.",
+                             plain(base_name(drivers.front().manifest))));
 }
 
 }  // namespace
@@ -143,62 +322,24 @@ CheckedLink surroundings(const Scene& scene) {
 }
 
 CheckedLink kernel_driver(const Scene& scene) {
-  constexpr std::string_view kId = "kernel-driver";
-  if (!scene.gpu) return skipped(kId, "Nothing to drive.");
-  const KernelDrivers& drivers = scene.checkup.drivers;
+  if (!scene.gpu) return skipped(kKernelDriver, "Nothing to drive.");
   std::vector<std::string> bound;
+  std::optional<CheckedLink> trouble;
   for (const MachineGpu* gpu : cards(scene)) {
-    if (gpu->driver == "nouveau" && gpu->vendor == "NVIDIA") {
-      return warning(scene, kId, "nouveau_bound",
-                     "The nouveau driver holds " + plain(gpu->name) +
-                         ": CUDA needs NVIDIA's own; Vulkan works with Mesa's NVK.");
-    }
-    if (gpu->driver == "vfio-pci") {
-      CheckedLink out =
-          broken(scene, kId, "driver_not_loaded",
-                 plain(gpu->name) + " is set aside for a virtual machine (vfio-pci).");
-      out.remedy = "give the card back to its driver on this machine";
-      if (cards(scene).size() > 1) out.state = LinkState::warning;
-      return out;
-    }
-    // A device that is not on PCI is listed by its node or its driver.
-    if (!gpu->driver.empty() || gpu->address.empty()) {
+    std::optional<CheckedLink> found = without_driver(of_card(scene, *gpu), *gpu);
+    if (found) {
+      if (made_up_for(scene, *gpu)) found->state = LinkState::warning;
+      keep_worse(trouble, *std::move(found));
+    } else {
       bound.push_back(gpu->driver.empty() ? gpu->source : gpu->driver);
-      continue;
     }
-    std::string found = "No driver is bound to " + plain(gpu->name) + ".";
-    const std::string module = gpu->vendor == "NVIDIA" ? "nvidia"
-                               : gpu->vendor == "AMD"  ? "amdgpu"
-                                                       : "";
-    const bool blacklisted =
-        std::ranges::find(drivers.blacklisted, module) != drivers.blacklisted.end();
-    if (blacklisted) {
-      CheckedLink out = broken(scene, kId, "driver_not_loaded",
-                               found + fmt::format(" Its module {} is blacklisted.", module));
-      out.remedy = fmt::format("remove 'blacklist {}' from /etc/modprobe.d, reboot", module);
-      return out;
-    }
-    if (module == "nvidia" && drivers.nvidia_for_this_kernel && drivers.secure_boot == true) {
-      return broken(scene, kId, "secure_boot_unsigned_module",
-                    found +
-                        " Its module is built for this kernel, and Secure Boot is on, which "
-                        "refuses modules without a key that it knows.");
-    }
-    if (module == "nvidia" && !drivers.nvidia_for_this_kernel &&
-        drivers.nvidia_for_another_kernel) {
-      CheckedLink out =
-          broken(scene, kId, "driver_not_loaded",
-                 found + fmt::format(" Its module is built for another kernel than {}.",
-                                     plain(drivers.kernel)));
-      out.remedy = "build it for this kernel: sudo dkms autoinstall";
-      return out;
-    }
-    return broken(scene, kId, "driver_not_loaded", found);
   }
+  if (trouble) return *std::move(trouble);
+  const KernelDrivers& drivers = scene.checkup.drivers;
   std::string found = fmt::format("{}", fmt::join(bound, ", "));
   if (!drivers.nvidia_version.empty()) found += fmt::format(" {}", plain(drivers.nvidia_version));
   if (found.empty()) found = loaded(scene, "nvidia") ? "nvidia" : "as the driver's own meter says";
-  return fine(kId, found + ".");
+  return fine(kKernelDriver, found + ".");
 }
 
 CheckedLink device_nodes(const Scene& scene) {
@@ -206,115 +347,55 @@ CheckedLink device_nodes(const Scene& scene) {
   if (!scene.gpu) return skipped(kId, "None is needed.");
   if (scene.broken_before) return skipped(kId, "Cannot be judged before that.");
   if (scene.checkup.nodes.empty()) return skipped(kId, "None is known for this kind of GPU.");
-  const auto missing = with_access(scene, NodeAccess::missing);
-  std::vector<std::string> paths;
-  for (const NodeLook* node : missing) paths.push_back(node->path);
-  if (paths.empty()) {
-    for (const NodeLook& node : scene.checkup.nodes) paths.push_back(node.path);
-    return fine(kId, fmt::format("{}.", fmt::join(paths, ", ")));
+  std::vector<std::string> all;
+  all.reserve(scene.checkup.nodes.size());
+  for (const NodeLook& node : scene.checkup.nodes) all.push_back(node.path);
+  std::optional<CheckedLink> trouble;
+  for (const MachineGpu* gpu : cards(scene)) {
+    if (auto found = missing_nodes(of_card(scene, *gpu), *gpu)) {
+      keep_worse(trouble, *std::move(found));
+    }
   }
-  const std::string list =
-      fmt::format("{} {} missing", fmt::join(paths, ", "), paths.size() == 1 ? "is" : "are");
-  if (missing.size() == 1 && is_only_for_one(*missing.front())) {
-    return warning(scene, kId, "device_node_missing", list + ": ROCm cannot compute, Vulkan can.");
-  }
-  if (!scene.contained()) return broken(scene, kId, "device_node_missing", list + ".");
-  return broken(scene, kId, "container_without_gpu",
-                list + ": the card shows in /sys, and was not passed in.");
+  if (!trouble) trouble = missing_nodes(scene, MachineGpu{});
+  if (trouble) return *std::move(trouble);
+  return fine(kId, fmt::format("{}.", fmt::join(all, ", ")));
 }
 
 CheckedLink permissions(const Scene& scene) {
-  constexpr std::string_view kId = "permissions";
-  if (!scene.gpu) return skipped(kId, "Nothing to open.");
+  if (!scene.gpu) return skipped(kPermissions, "Nothing to open.");
   std::vector<std::string> opened;
+  std::optional<CheckedLink> trouble;
   for (const NodeLook& node : scene.checkup.nodes) {
-    const bool spared =
-        (is_only_for_one(node) && any_opens(scene, "/dev/dri/")) || another_opens(scene, node);
-    CheckedLink out;
-    switch (node.access) {
-      case NodeAccess::opened:
-        opened.push_back(node.path);
-        continue;
-      case NodeAccess::missing:
-        continue;
-      case NodeAccess::no_permission:
-        out = broken(scene, kId, "device_permission", no_permission(scene, node));
-        out.remedy = group_remedy(scene, node);
-        break;
-      case NodeAccess::refused:
-        out = broken(scene, kId, "cgroup_device_refused",
-                     fmt::format("{} is refused although its mode would do ({}, {}): a list of "
-                                 "devices forbids it.",
-                                 node.path, owner_of(node), mode_of(node)));
-        break;
-      case NodeAccess::no_device:
-        out = broken(scene, kId, "driver_not_working",
-                     node.path + " leads to no device: the driver lost it, or never had it.");
-        break;
-      case NodeAccess::failed:
-        out = broken(scene, kId, "driver_not_working", node.path + " cannot be opened.");
-        break;
-    }
-    if (spared || node.access == NodeAccess::failed) out.state = LinkState::warning;
-    if (out.state == LinkState::broken || spared) return out;
+    if (node.access == NodeAccess::opened) opened.push_back(node.path);
+    std::optional<CheckedLink> found = not_opened(scene, node);
+    if (!found) continue;
+    const bool spared = (is_only_for_one(node) && any_opens(scene, "/dev/dri/")) ||
+                        another_opens(scene, node) || spared_by_card(scene, node);
+    if (spared || node.access == NodeAccess::failed) found->state = LinkState::warning;
+    keep_worse(trouble, *std::move(found));
   }
-  if (opened.empty()) return skipped(kId, "There is no node to open.");
-  return fine(kId, fmt::format("{} can be opened.", fmt::join(opened, ", ")));
+  if (trouble) return *std::move(trouble);
+  if (opened.empty()) return skipped(kPermissions, "There is no node to open.");
+  return fine(kPermissions, fmt::format("{} can be opened.", fmt::join(opened, ", ")));
 }
 
 CheckedLink driver_libraries(const Scene& scene) {
-  constexpr std::string_view kId = "driver-libraries";
-  if (!scene.gpu) return skipped(kId, "None is needed.");
-  const Checkup& checkup = scene.checkup;
-  for (const DriverTrouble& trouble : checkup.telemetry.troubles) {
-    const std::string what = lower(trouble.what);
-    const bool mismatch = what.contains("version");
-    // What an earlier link said in its own words is not said again.
-    if (scene.broken_before && !mismatch) return skipped(kId, "Cannot be judged before that.");
-    CheckedLink out = broken(scene, kId, mismatch ? "driver_mismatch" : "driver_not_working",
-                             plain(trouble.what) + ".");
-    if (!mismatch) out.remedy = plain(trouble.remedy);
-    return out;
-  }
+  if (!scene.gpu) return skipped(kLibraries, "None is needed.");
+  if (std::optional<CheckedLink> trouble = meter_trouble(scene, true)) return *std::move(trouble);
   std::vector<std::string> found;
-  for (const LibraryLook& library : checkup.libraries) {
-    if (!library.path.empty()) {
-      found.push_back(library.version.empty() ? library.name
-                                              : library.name + " " + library.version);
-    }
-    const std::string& kernel = checkup.drivers.nvidia_version;
-    const bool of_nvidia = library.name == "libcuda.so.1" || library.name == "libnvidia-ml.so.1";
-    if (of_nvidia && !library.version.empty() && !kernel.empty() && library.version != kernel) {
-      return broken(scene, kId, "driver_mismatch",
-                    fmt::format("The kernel runs driver {}, {} is of {}.", plain(kernel),
-                                library.name, library.version));
-    }
-    if (library.name != "libcuda.so.1") continue;
-    if (library.path.empty()) {
-      return broken(scene, kId, "driver_library_missing",
-                    "libcuda.so.1 is nowhere that the loader looks.");
-    }
-    if (checkup.housing.wsl && !library.path.starts_with("/usr/lib/wsl/")) {
-      return broken(scene, kId, "wsl_driver",
-                    plain(library.path) + " hides the libcuda that WSL brings.");
-    }
+  for (const LibraryLook& library : scene.checkup.libraries) {
+    if (std::optional<CheckedLink> wrong = wrong_library(scene, library)) return *std::move(wrong);
+    if (library.path.empty()) continue;
+    found.push_back(library.version.empty() ? library.name
+                                            : fmt::format("{} {}", library.name, library.version));
   }
-  const bool software_only =
-      !checkup.vulkan.empty() && std::ranges::all_of(checkup.vulkan, &VulkanDriver::software);
-  if (software_only && scene.vendor != "NVIDIA") {
-    return warning(scene, kId, "software_vulkan_device",
-                   "The only Vulkan driver renders on the CPU: " +
-                       plain(base_name(checkup.vulkan.front().manifest)) + ".");
-  }
-  if (checkup.vulkan.empty() && (scene.vendor == "AMD" || scene.vendor == "Intel")) {
-    return warning(scene, kId, "software_vulkan_device", "No Vulkan driver is installed.");
-  }
-  if (!checkup.vulkan.empty()) {
-    found.push_back(fmt::format("{} Vulkan {}", checkup.vulkan.size(),
-                                checkup.vulkan.size() == 1 ? "driver" : "drivers"));
-  }
-  if (found.empty()) return skipped(kId, "None was found, and none is known to be needed.");
-  return fine(kId, fmt::format("{}.", fmt::join(found, ", ")));
+  if (std::optional<CheckedLink> trouble = meter_trouble(scene, false)) return *std::move(trouble);
+  if (std::optional<CheckedLink> poor = poor_vulkan(scene)) return *std::move(poor);
+  const std::size_t vulkan = scene.checkup.vulkan.size();
+  if (vulkan > 0)
+    found.push_back(fmt::format("{} Vulkan driver{}", vulkan, vulkan == 1 ? "" : "s"));
+  if (found.empty()) return skipped(kLibraries, "None was found, and none is known to be needed.");
+  return fine(kLibraries, fmt::format("{}.", fmt::join(found, ", ")));
 }
 
 }  // namespace picchio::doctor
