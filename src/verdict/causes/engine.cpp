@@ -58,6 +58,12 @@ bool names_driver_library(std::string_view text) {
   return name.contains("libcuda.so") || name.contains("nvcuda.dll");
 }
 
+/// On a machine of AMD's CUDA's library is missing as it should be.
+bool rocm_refused(const CauseEvidence& e) {
+  const LogEvent* failed = e.event(LogEventKind::backend_init_failed);
+  return failed != nullptr && lower(failed->subject + failed->text).contains("rocm");
+}
+
 bool is_cpu_backend(std::string_view name) {
   const std::string word = lower(name);
   return word.starts_with("cpu") || word == "blas" || word == "rpc";
@@ -163,8 +169,9 @@ std::optional<Cause> device_permission(const CauseEvidence& e) {
 }
 
 std::optional<Cause> gfx_target(const CauseEvidence& e) {
-  constexpr std::array<std::string_view, 4> kWordings = {
-      "amdgpu is not supported", "tensilelibrary", "no rocblas support", "amdgpu too old"};
+  constexpr std::array<std::string_view, 5> kWordings = {
+      "amdgpu is not supported", "tensilelibrary", "no rocblas support", "amdgpu too old",
+      "rocm error: invalid device function"};
   const LogEvent* found = first_saying(e, kWordings);
   if (found == nullptr) return std::nullopt;
   const std::string target = found->subject.starts_with("gfx") ? found->subject : "this AMD GPU";
@@ -182,11 +189,7 @@ std::optional<Cause> gfx_target(const CauseEvidence& e) {
 
 std::optional<Cause> driver_library(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::driver_library_missing);
-  // On a machine of AMD's CUDA's library is missing as it should be.
-  const LogEvent* failed = e.event(LogEventKind::backend_init_failed);
-  if (failed != nullptr && lower(failed->subject + failed->text).contains("rocm")) {
-    return std::nullopt;
-  }
+  if (rocm_refused(e)) return std::nullopt;
   if (found == nullptr) {
     const LogEvent* load = refused(e, LogEventKind::backend_load_failed);
     if (load != nullptr && names_driver_library(load->text)) found = load;
@@ -199,6 +202,7 @@ std::optional<Cause> driver_library(const CauseEvidence& e) {
 std::optional<Cause> backend_not_loaded(const CauseEvidence& e) {
   const LogEvent* found = refused(e, LogEventKind::backend_load_failed);
   if (found == nullptr || found->text.contains("ggml-cpu")) return std::nullopt;
+  if (names_driver_library(found->text) && rocm_refused(e)) return std::nullopt;
   return cause("backend_library_not_loaded", "did not load: " + loader_text(found->text),
                proof(*found));
 }

@@ -68,10 +68,15 @@ bool chooses_itself(const CauseEvidence& e) {
 }
 
 /// ollama's plan is for a GPU, and puts no layer there.
-bool planned_none_on_gpu(const CauseEvidence& e) {
-  if (!e.log.plan || e.log.plan->offload != 0) return false;
-  const OffloadPlan& plan = *e.log.plan;
-  return plan.requested.value_or(-1) < 0 && !plan.library.empty() && plan.library != "cpu";
+bool planned_none_on_gpu(const OffloadPlan& plan) {
+  return plan.offload == 0 && plan.requested.value_or(-1) < 0 && !plan.library.empty() &&
+         plan.library != "cpu";
+}
+
+/// Zero layers where no GPU was found, or that were asked for, are no matter of room.
+bool zero_for_another_reason(const CauseEvidence& e) {
+  if (e.log.plan && e.log.plan->requested == 0) return true;
+  return e.event(LogEventKind::no_gpu_discovered) != nullptr && !e.hardware_listed();
 }
 
 const MemoryRow* overbooked_row(const Load& load) {
@@ -226,15 +231,12 @@ std::optional<Cause> vram_too_small(const CauseEvidence& e) {
     if (failed != nullptr && failed->subject == "plan") {
       return cause("vram_too_small", "the front end found no room for a layer", proof(*failed));
     }
-    if (!planned_none_on_gpu(e)) return std::nullopt;
+    const std::optional<OffloadPlan>& plan = e.log.plan;
+    if (!plan || !planned_none_on_gpu(*plan)) return std::nullopt;
     return cause("vram_too_small", "the front end found no room for a layer",
-                 proof("0 layers were planned for " + e.log.plan->library, e.log.plan->line));
+                 proof("0 layers were planned for " + plan->library, plan->line));
   }
-  // Zero layers of a machine in which no GPU was found, or that asked for none, are no matter of
-  // room.
-  const bool no_card = e.event(LogEventKind::no_gpu_discovered) != nullptr && !e.hardware_listed();
-  const bool none_asked = e.log.plan && e.log.plan->requested == 0;
-  if (e.claims_none() && (no_card || none_asked)) return std::nullopt;
+  if (e.claims_none() && zero_for_another_reason(e)) return std::nullopt;
   const LayerClaim claim = e.load->claim.value_or(LayerClaim{});
   const std::string layers = fmt::format("{} of {} layers", claim.on_gpu, claim.total);
   const bool free_choice = !e.settings.gpu_layers || !parse_int(e.settings.gpu_layers->value);
