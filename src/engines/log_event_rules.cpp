@@ -365,6 +365,7 @@ constexpr LineRule kRules[] = {
     {"unknown model architecture", plain_event, Kind::engine_error},
     {"error while loading shared libraries", plain_event, Kind::engine_error},
     {"DeviceLost", plain_event, Kind::engine_error, "Vulkan"},
+    {"core dumped", plain_event, Kind::engine_error},
     {"GGML_ASSERT", plain_event, Kind::engine_error},
     {"error: unknown argument", plain_event, Kind::engine_error},
     {"error: invalid argument", plain_event, Kind::engine_error},

@@ -136,6 +136,7 @@ TEST(LogEvents, EveryCauseHasItsLine) {
       {slog("msg=\"no compatible GPUs were discovered\""), no_gpu_discovered},
       {"Strict GPU VRAM cap is ON\n", memory_guard, "LM Studio"},
       {"llama_context: Flash Attention was auto, set to disabled\n", flash_attention_off},
+      {"Aborted (core dumped)\n", engine_error},
       {"0.00.013.205 E llama_completion: error: unable to create context\n", engine_error},
       {"/x/ollama_llama_server: error while loading shared libraries: libcudart.so.12: cannot open "
        "shared object file\n",

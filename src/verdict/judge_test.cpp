@@ -194,16 +194,22 @@ TEST(Judge, AnEngineThatDiedOnTheGpuIsNotHealthy) {
   for (const char* words :
        {"CUDA error: no kernel image is available for execution on the device",
         "CUDA error: unspecified launch failure", "ROCm error: invalid device function",
-        "vk::DeviceLostError", "rocBLAS error: Cannot read TensileLibrary.dat: arch : gfx1103"}) {
+        "vk::DeviceLostError", "Aborted (core dumped)",
+        "rocBLAS error: Cannot read TensileLibrary.dat: arch : gfx1103"}) {
     EngineLog log = full_cuda();
     log.events.push_back(event(LogEventKind::engine_error, words));
     log.events.back().line = 90;
     const Verdict verdict = judge_log(log, placement_of(log, nullptr));
     EXPECT_EQ(verdict.rule, "died-on-the-gpu") << words;
     EXPECT_EQ(verdict.state, State::no_placement_evidence) << words;
-    // What answered before it died did run there.
+    // Rates of an earlier load of the same log are none of this one.
+    log.loads.back().first_line = 50;
     log.timings.push_back(timings());
     log.timings.back().decode_tokens_per_second = 20;
+    log.timings.back().line = 40;
+    EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "died-on-the-gpu") << words;
+    // What answered before it died did run there.
+    log.timings.back().line = 80;
     EXPECT_EQ(judge_log(log, placement_of(log, nullptr)).rule, "healthy") << words;
   }
 }

@@ -214,12 +214,16 @@ std::vector<Cause> find_causes(const EngineLog& log, const Placement& placement,
 
 bool died_on_gpu(const EngineLog& log) {
   const Load* load = main_load(log);
-  const bool rates = std::ranges::any_of(log.timings, [](const EngineTimings& timings) {
-    return timings.prefill_tokens_per_second || timings.decode_tokens_per_second;
+  if (load == nullptr || load->failure) return false;
+  // Rates of a load before this one are no answer of it.
+  const bool answered = std::ranges::any_of(log.timings, [&](const EngineTimings& timings) {
+    const bool rates = timings.prefill_tokens_per_second || timings.decode_tokens_per_second;
+    return rates && (timings.line == 0 || timings.line > load->first_line);
   });
-  if (load == nullptr || load->failure || rates) return false;
-  constexpr std::array<std::string_view, 6> kDeaths = {
-      "CUDA error", "ROCm error", "MUSA error", "DeviceLost", "TensileLibrary", "GGML_ASSERT"};
+  if (answered) return false;
+  constexpr std::array<std::string_view, 7> kDeaths = {
+      "core dumped", "CUDA error",     "ROCm error", "MUSA error",
+      "DeviceLost",  "TensileLibrary", "GGML_ASSERT"};
   return std::ranges::any_of(log.events, [&](const LogEvent& event) {
     return event.line > load->first_line &&
            std::ranges::any_of(kDeaths,
